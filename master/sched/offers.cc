@@ -9,7 +9,7 @@ namespace mr::sched {
 bool OfferRounds::WorkFor(WorkerId worker) const {
   for (const SlotKind kind : kSlotKinds) {
     if (state_.ready(kind).empty() && state_.early(kind).empty()) continue;
-    if (state_.free(kind).count(worker) != 0) return true;
+    if (state_.FindWorker(worker)->is_free[KindIndex(kind)]) return true;
   }
   return false;
 }
@@ -126,6 +126,7 @@ void OfferRounds::Idle() {
         declined_first = cursor;
     }
   }
+  state_.EndIdleRound();
 }
 
 void OfferRounds::ArmTimer() {

@@ -213,7 +213,7 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
     }
     if (!*enabled) continue;
     names.push_back(item.name);
-    pipeline.members_.push_back({*std::move(policy), entry->Is(kServesAll)});
+    pipeline.members_.emplace_back(*std::move(policy), entry->Is(kServesAll));
     places_work = places_work || entry->Is(kPlacesWork);
   }
   for (const Member& m : pipeline.members_) {

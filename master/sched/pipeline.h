@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/digest.h"
 #include "common/base/status.h"
 #include "master/sched/policy.h"
 #include "master/sched/scheduler.h"
@@ -45,8 +46,15 @@ enum Trait : uint32_t;  // policies/list.h
 class Pipeline {
  public:
   struct Member {
+    Member(std::unique_ptr<Policy> p, bool serves_all)
+        : policy(std::move(p)),
+          cluster(serves_all),
+          answers_offers(policy->AnswersOffers()),
+          name_hash(Hash64(policy->name())) {}
     std::unique_ptr<Policy> policy;
-    bool cluster = false;  // it serves all jobs; others serve only jobs without a list of their own
+    bool cluster = false;        // it serves all jobs; others serve only jobs without a list of their own
+    bool answers_offers = true;  // Policy::AnswersOffers
+    uint64_t name_hash = 0;      // of its name
   };
 
   // An empty pipeline does nothing.

@@ -94,7 +94,7 @@ bool Plan::HasRoom(const Worker& w, const StageSpec& spec) const {
     ++use.slots[KindIndex(other.slot_kind)];
     use.memory += other.memory_bytes;
   }
-  return state.free(spec.slot_kind).count(w.id) != 0 && state.Room(w, use, spec.slot_kind, spec.memory_bytes);
+  return w.is_free[KindIndex(spec.slot_kind)] && state.Room(w, use, spec.slot_kind, spec.memory_bytes);
 }
 
 bool Plan::Remake(const TaskId& id, WorkerId worker, Reason reason) {

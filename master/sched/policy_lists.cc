@@ -64,13 +64,20 @@ void PolicyLists::TakeJobs(State* state) {
   own_ = std::move(own);
 }
 
-void PolicyLists::Run(const Policy& policy, const JobList* list, const Trigger& trigger, const State& state,
+void PolicyLists::Run(const Pipeline::Member& member, const JobList* list, const Trigger& trigger, const State& state,
                       Instant now, Plan* plan) const {
+  const bool offer = std::holds_alternative<SlotOffer>(trigger);
+  if (offer && !member.answers_offers) return;
+  const Policy& policy = *member.policy;
   const View view(state, now, policy.name(), list);
   // The random stream of this policy at this offer is a function of the state, so that a replay from a snapshot draws
-  // the same.
-  const uint64_t name = list == nullptr || list->suffix.empty() ? Hash64(policy.name()) : Hash64(view.owner());
-  Rng rng(MixHash(MixHash(state.config().seed, name), state.offers()));
+  // the same. Other triggers do not use it.
+  static const Rng kUnused(0);
+  Rng rng = kUnused;
+  if (offer) {
+    const uint64_t name = list == nullptr || list->suffix.empty() ? member.name_hash : Hash64(view.owner());
+    rng = Rng(MixHash(MixHash(state.config().seed, name), state.offers()));
+  }
   plan->Enter(policy.name(), list);
   const ProbedCall call(probe_, policy.name());
   policy.Refine(trigger, view, rng, *plan);
@@ -82,7 +89,7 @@ void PolicyLists::RunList(const JobList& list, const Trigger& trigger, const Sta
   if (it == own_.end() || it->second.pipeline.members().empty()) return;
   const auto part = PartOf(trigger, state, list);
   if (!part) return;
-  for (const auto& member : it->second.pipeline.members()) Run(*member.policy, &list, *part, state, now, plan);
+  for (const auto& member : it->second.pipeline.members()) Run(member, &list, *part, state, now, plan);
 }
 
 std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const State& state, const Plan& plan,
@@ -139,9 +146,9 @@ void PolicyLists::Refine(const Trigger& trigger, const State& state, Instant now
     if (i == end_) ask_own(true);
     if (i == members.size()) break;
     if (members[i].cluster)
-      Run(*members[i].policy, nullptr, trigger, state, now, plan);
+      Run(members[i], nullptr, trigger, state, now, plan);
     else if (part != nullptr)
-      Run(*members[i].policy, common_, *part, state, now, plan);
+      Run(members[i], common_, *part, state, now, plan);
   }
 }
 
@@ -155,7 +162,7 @@ void PolicyLists::RefineTimer(const std::string& owner, uint64_t id, const State
   for (const auto& member : pipeline.members()) {
     if (member.policy->name() != std::string_view(owner).substr(0, mark)) continue;
     const JobList* list = member.cluster ? nullptr : mark == std::string::npos ? common_ : own->second.list;
-    Run(*member.policy, list, trigger, state, now, plan);
+    Run(member, list, trigger, state, now, plan);
   }
 }
 

@@ -60,7 +60,7 @@ class PolicyLists {
     const JobList* list = nullptr;
   };
 
-  void Run(const Policy& policy, const JobList* list, const Trigger& trigger, const State& state, Instant now,
+  void Run(const Pipeline::Member& member, const JobList* list, const Trigger& trigger, const State& state, Instant now,
            Plan* plan) const;
   void RunList(const JobList& list, const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
   // Returns the jobs' own lists that the trigger concerns. after: those that run after the cluster's list, else those

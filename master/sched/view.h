@@ -17,6 +17,7 @@ class View {
       : state_(state), now_(now), policy_(policy), list_(list) {}
   const State& state() const { return state_; }
   Instant now() const { return now_; }
+  const JobList* list() const { return list_; }
 
   // Returns true if the policy acts on this job.
   bool Serves(const Job& job) const { return list_ == nullptr || job.list == list_; }

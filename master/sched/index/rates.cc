@@ -349,6 +349,7 @@ void RateIndex::Rerate(Job& job, const TaskId& id, Attempt& a) {
   StageStatistics& s = stage.statistics;
   const bool had = s.speculable();
   ++s.changes;
+  NoteMoved(job, id.stage);
   const StatisticsWanted& wanted = job.list->statistics;
   Change(a.rating, rating, {id.task, a.number}, a.worker, wanted, &s);
   const bool counted = a.rating.running || a.rating.finished, counts = rating.running || rating.finished;
@@ -381,6 +382,7 @@ void RateIndex::DropStatistics(Job& job) {
     const uint64_t changes = stage.statistics.changes + 1;
     stage.statistics = {};
     stage.statistics.changes = changes;
+    NoteMoved(job, s);
     stage.uncounted.clear();
     uncounted_.erase({job.id, s});
     for (Task& task : stage.tasks) {

@@ -188,6 +188,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
   const Stage& stage = job.stages[id.stage];
   digest_ += Hash(id, task);
   ++job.stages[id.stage].edits;
+  NoteMoved(job, id.stage);
   NoteContent(job.stages[id.stage], id.task);
   Notify({job, id, task, true});
   const Before was = before_;

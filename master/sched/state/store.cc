@@ -134,17 +134,20 @@ void EntityStore::SetFact(const FactKey& key, FactValue value) {
   const uint64_t hash = HashButValue(key);
   if (const FactValue* was = FindFact(key)) {
     digest_ -= WithValue(hash, *was);
+    CountReal(*was);
     facts_.Update(was, value);
   } else {
     facts_.Insert(TextsOf(key), key.id, key, value);
   }
   digest_ += WithValue(hash, value);
+  CountReal(value);
 }
 
 void EntityStore::EraseFact(const FactKey& key) {
   const FactValue* was = FindFact(key);
   if (was == nullptr) return;
   digest_ -= WithValue(HashButValue(key), *was);
+  CountReal(*was);
   facts_.Erase(TextsOf(key), key.id);
 }
 

@@ -169,9 +169,14 @@ class EntityStore {
   // Number of rounds of idle offers. Within a round only decisions of policies change the state, so policies may
   // cache.
   uint64_t idle_rounds() const { return idle_rounds_; }
+  bool in_idle_round() const { return in_idle_round_; }
+  // Stages whose tasks or statistics changed in this round, in the order of the changes. May repeat.
+  const std::vector<StageKey>& moved() const { return moved_; }
   // Rises with each event and each plan that is folded in, except plans that only write facts and timers. Between two
   // values only facts, timers and the count of offers change.
   uint64_t folds() const { return folds_; }
+  // Rises with each change of a fact that is a real number. Most changes of facts are counts of integers.
+  uint64_t real_facts() const { return real_facts_; }
   // Number of offers, and of workers, places and candidates examined for them: the cost of deciding, the same on any
   // machine. Not part of the state.
   uint64_t looks() const { return looks_; }
@@ -181,7 +186,12 @@ class EntityStore {
   void EraseFact(const FactKey& key);
   void SetTimer(const std::string& policy, uint64_t id, Instant at);
   void EraseTimer(const std::string& policy, uint64_t id);
-  void BeginIdleRound() { ++idle_rounds_; }
+  void BeginIdleRound() {
+    ++idle_rounds_;
+    in_idle_round_ = true;
+    moved_.clear();
+  }
+  void EndIdleRound() { in_idle_round_ = false; }
   void CountFold() { ++folds_; }
   void CountOffer(WorkerId launched_on);  // valid id: moves the cursor there
 
@@ -201,6 +211,9 @@ class EntityStore {
   Task& TaskOf(const TaskId& id);
   Attempt& AttemptOf(const AttemptId& id);
   Worker& AddWorker(WorkerId id);
+  void NoteMoved(const Job& job, uint32_t stage) {
+    if (in_idle_round_) moved_.push_back({-int64_t{job.priority}, job.arrival, {job.id, stage}});
+  }
   // Returns the slots that the worker adds to those of the cluster.
   static SlotCount SlotsOf(const Worker& worker);
 
@@ -242,7 +255,10 @@ class EntityStore {
   template <class Visit>
   void EachHash(Visit visit) const;
 
-  uint64_t idle_rounds_ = 0, folds_ = 0;
+  uint64_t idle_rounds_ = 0, folds_ = 0, real_facts_ = 0;
+  bool in_idle_round_ = false;
+  std::vector<StageKey> moved_;
+  void CountReal(const FactValue& value) { real_facts_ += std::holds_alternative<double>(value); }
   mutable uint64_t looks_ = 0;
 };
 

@@ -65,25 +65,95 @@ TEST(NamedMapTest, FindsWhatAStdMapFindsInTheSameOrder) {
   EXPECT_EQ(map.All(), expected);
 }
 
-TEST(HopefulTest, StagesAreLookedAtOnceUntilSomethingIsFoldedIn) {
-  State state;
-  std::vector<int> stages{0, 1, 0, 1};
-  Hopeful<int> hopeful;
-  int looks = 0;
-  const auto any = [&](int* stage) {
-    ++looks;
-    return *stage > 0;
-  };
-  for (int round = 0; round < 2; ++round) {
-    EXPECT_EQ(hopeful.At(state, stages, 0, any), &stages[1]);
-    EXPECT_EQ(looks, round == 0 ? 2 : 4) << "none behind the first is needed yet";
-    EXPECT_EQ(hopeful.At(state, stages, 1, any), &stages[3]);
-    EXPECT_EQ(hopeful.At(state, stages, 2, any), nullptr);
-    EXPECT_EQ(looks, 4);
+struct Hope {
+  StageKey key;
+  bool any = false;
+};
+
+class HopefulTest : public ::testing::Test {
+ protected:
+  HopefulTest() {
+    for (uint32_t i = 0; i < 4; ++i) stages_.push_back({{0, i + 1, {{1, i + 1}, 0}}, i % 2 == 1});
   }
-  state.CountFold();
-  stages[1] = 0;
-  EXPECT_EQ(hopeful.At(state, stages, 0, any), &stages[3]);
+  // Returns the numbers of the stages that a loop visits, `closed` not among them.
+  std::vector<size_t> Visit(size_t most, size_t closed = 9) {
+    std::vector<size_t> visited;
+    const auto any = [&](Hope* stage) {
+      ++looks_;
+      return stage->any;
+    };
+    const auto number = [&](const Hope& stage) { return static_cast<size_t>(&stage - stages_.data()); };
+    size_t position = 0;
+    while (visited.size() < most) {
+      const Hope* found =
+          hopeful_.Next(state_, stages_, &position, any, [&](const Hope& stage) { return number(stage) != closed; });
+      if (found == nullptr) break;
+      visited.push_back(number(*found));
+    }
+    return visited;
+  }
+
+  struct Noting : State {
+    using State::NoteMoved;
+  };
+  void Move(size_t stage) {
+    stages_[stage].any = !stages_[stage].any;
+    Job job;
+    job.id = stages_[stage].key.stage.job;
+    job.arrival = stages_[stage].key.arrival;
+    state_.NoteMoved(job, 0);
+    state_.CountFold();
+  }
+
+  Noting state_;
+  std::vector<Hope> stages_;
+  Hopeful<Hope> hopeful_;
+  int looks_ = 0;
+};
+
+using Stages = std::vector<size_t>;
+
+TEST_F(HopefulTest, StagesAreLookedAtOnceUntilSomethingIsFoldedIn) {
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(Visit(1), Stages{1});
+    EXPECT_EQ(looks_, round == 0 ? 2 : 4) << "none behind the first is needed yet";
+    EXPECT_EQ(Visit(9), (Stages{1, 3}));
+    EXPECT_EQ(looks_, 4);
+  }
+  state_.CountFold();
+  stages_[1].any = false;
+  EXPECT_EQ(Visit(9), Stages{3});
+}
+
+TEST_F(HopefulTest, InARoundOnlyStagesThatMovedAreLookedAtAgain) {
+  state_.BeginIdleRound();
+  EXPECT_EQ(Visit(9), (Stages{1, 3}));
+  Move(1);
+  Move(2);
+  EXPECT_EQ(Visit(9), (Stages{2, 3}));
+  EXPECT_EQ(looks_, 6);
+  Move(0);
+  Move(3);
+  Move(3);
+  EXPECT_EQ(Visit(9), (Stages{0, 2, 3}));
+  EXPECT_EQ(looks_, 8) << "moved twice, looked at once";
+  state_.EndIdleRound();
+  state_.CountFold();
+  EXPECT_EQ(Visit(9), (Stages{0, 2, 3}));
+  EXPECT_EQ(looks_, 12);
+  state_.BeginIdleRound();
+  EXPECT_EQ(Visit(1), (Stages{0}));
+  Move(2);
+  EXPECT_EQ(looks_, 13) << "a stage that was not looked at yet needs no second look";
+  EXPECT_EQ(Visit(9), (Stages{0, 3}));
+  EXPECT_EQ(looks_, 16);
+}
+
+TEST_F(HopefulTest, AClosedStageIsPassedOverAndNotForgotten) {
+  state_.BeginIdleRound();
+  EXPECT_EQ(Visit(9, 1), Stages{3});
+  EXPECT_EQ(Visit(9), (Stages{1, 3}));
+  EXPECT_EQ(looks_, 4);
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ class Fair final : public Policy {
 
   // Kinds of slots that the worker has free for queues in their turn.
   std::array<bool, 2> FreeKinds(const SlotOffer& offer, const State& state) const {
-    return {state.free(SlotKind::kMap).count(offer.worker) != 0,
-            !greedy_ && state.free(SlotKind::kReduce).count(offer.worker) != 0};
+    const Worker& worker = *state.FindWorker(offer.worker);
+    return {worker.is_free[KindIndex(SlotKind::kMap)], !greedy_ && worker.is_free[KindIndex(SlotKind::kReduce)]};
   }
 
   bool OfferToQueues(const SlotOffer& offer, const State& state, Plan* plan) const {

@@ -99,11 +99,20 @@ bool Slow(const Pair& reads) { return reads.whole >= kFewest && reads.part > kSl
 
 }  // namespace
 
-double NetworkBound::SlowReads(const View& view) const {
-  if (!on_) return 0;
-  const Pair reads = Reads(view);
-  return Slow(reads) ? reads.part / reads.whole : 0;
+const NetworkBound::Known& NetworkBound::KnownBy(const View& view) const {
+  const State& state = view.state();
+  if (known_.state == &state && known_.list == view.list() && known_.facts == state.real_facts()) return known_;
+  const Pair reads = Reads(view), copies = Copies(view, kAllBins);
+  known_ = {&state,
+            view.list(),
+            state.real_facts(),
+            Slow(reads) ? reads.part / reads.whole : 0,
+            copies.part > kNarrowCopies * copies.whole,
+            view.Real(kReads, 0, kEver) >= kFewest};
+  return known_;
 }
+
+double NetworkBound::SlowReads(const View& view) const { return on_ ? KnownBy(view).slow_reads : 0; }
 
 double NetworkBound::SlowReads(const View& view, const Task& task) const {
   return task.plan.preferred.empty() ? 0 : SlowReads(view);
@@ -121,13 +130,14 @@ std::optional<Reason> NetworkBound::WhyNotRead(const View& view, const Task& tas
 
 std::optional<Reason> NetworkBound::WhyNotAny(const View& view) const {
   if (!on_) return std::nullopt;
-  if (const double slow = SlowReads(view); slow > 0) return Reason{ReasonCode::kNarrowNetwork, "", {slow, 0}};
+  const Known& known = KnownBy(view);
+  if (known.slow_reads > 0) return Reason{ReasonCode::kNarrowNetwork, "", {known.slow_reads, 0}};
+  if (!known.narrow) return std::nullopt;
   const Pair copies = Copies(view, kAllBins);
-  if (copies.part <= kNarrowCopies * copies.whole) return std::nullopt;
   return Reason{ReasonCode::kNarrowNetwork, "", {0, 100 * copies.part / copies.whole}};
 }
 
-bool NetworkBound::KnowsReads(const View& view) const { return !on_ || view.Real(kReads, 0, kEver) >= kFewest; }
+bool NetworkBound::KnowsReads(const View& view) const { return !on_ || KnownBy(view).knows_reads; }
 
 bool NetworkBound::KnowsCopies(const View& view, const Job& job, uint32_t stage) const {
   return !on_ || !ReadsAStage(job.graph.stages[stage]) ||

@@ -28,19 +28,18 @@ class NetworkBound {
   explicit NetworkBound(bool on) : on_(on) {}
 
   // Returns how many times as long an attempt takes that reads its split from another worker; 0 if that is not slow.
-  // Cost: two facts.
   double SlowReads(const View& view) const;
   // Like SlowReads for this task, but 0 if its split has no place.
   double SlowReads(const View& view, const Task& task) const;
   // Like SlowReads for this task, but 0 on a worker that has the split.
   double SlowReadsOn(const View& view, const Task& task, const Worker& worker) const;
-  // Returns why a phase should have no attempts beside the first ones, or nullopt. Cost: four facts.
+  // Returns why a phase should have no attempts beside the first ones, or nullopt. Cost: two facts.
   std::optional<Reason> WhyNot(const View& view, const Job& job, uint32_t stage) const;
   // Only for reads of this task's split, and only for copies.
   std::optional<Reason> WhyNotRead(const View& view, const Task& task) const;
   std::optional<Reason> WhyNotCopy(const View& view, const Job& job, uint32_t stage) const;
   // Returns why nothing should read from another worker beside first attempts: reads of splits are slow, or phases of
-  // all sizes copy for more than kNarrowCopies of their time. Cost: four facts.
+  // all sizes copy for more than kNarrowCopies of their time.
   std::optional<Reason> WhyNotAny(const View& view) const;
   // Returns whether enough has ever been seen to call reads of splits slow, or copies of phases of this size.
   bool KnowsReads(const View& view) const;
@@ -49,7 +48,19 @@ class NetworkBound {
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
 
  private:
+  // What the facts say of all reads and of copies of all sizes.
+  struct Known {
+    const State* state = nullptr;  // for this state and list, while State::real_facts is this number
+    const JobList* list = nullptr;
+    uint64_t facts = 0;
+    double slow_reads = 0;     // SlowReads
+    bool narrow = false;       // phases of all sizes copy for more than kNarrowCopies of their time
+    bool knows_reads = false;  // KnowsReads
+  };
+  const Known& KnownBy(const View& view) const;
+
   bool on_;
+  mutable Known known_;  // a cache: the facts change when jobs end, and each offer asks for them
 };
 
 // Returns whether the task's split has a place, and this worker is none.

@@ -84,10 +84,10 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
   const State& state = view.state();
   const Worker& worker = *state.FindWorker(offer->worker);
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
-    if (state.free(kind).count(worker.id) == 0) continue;
+    if (!worker.is_free[KindIndex(kind)]) continue;
     if (view.speculable(kind).empty() || !BelowCap(state, kind)) continue;
-    const Seen* seen = nullptr;
-    for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
+    size_t position = 0;
+    while (const Seen* seen = NextWithAny(view, kind, &position)) {
       const auto choice = PickFor(view, *seen, worker);
       if (!choice) continue;
       const double slow = options_.network.SlowReadsOn(view, seen->stage->tasks[choice->slow.first], worker);
@@ -100,12 +100,14 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
 
 bool Speculation::Seeks(const View& view, SlotKind kind) const {
   if (view.speculable(kind).empty() || !BelowCap(view.state(), kind)) return false;
-  return WithAny(view, kind, 0) != nullptr;
+  size_t position = 0;
+  return NextWithAny(view, kind, &position) != nullptr;
 }
 
-const Speculation::Seen* Speculation::WithAny(const View& view, SlotKind kind, size_t i) const {
+const Speculation::Seen* Speculation::NextWithAny(const View& view, SlotKind kind, size_t* position) const {
   const auto has_any = [&](Seen* seen) { return HasAny(view, seen); };
-  return hopeful_[KindIndex(kind)].At(view.state(), SeenBy(view, kind), i, has_any);
+  const auto open = [&](const Seen& seen) { return !view.state().QueueFull(*seen.job, kind); };
+  return hopeful_[KindIndex(kind)].Next(view.state(), SeenBy(view, kind), position, has_any, open);
 }
 
 std::vector<Speculation::Seen>& Speculation::SeenBy(const View& view, SlotKind kind) const {
@@ -133,8 +135,7 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
                      ? Pick(view, seen->key.stage, nullptr)
                      : std::nullopt;
   }
-  const SlotKind kind = seen->job->graph.stages[seen->key.stage.stage].slot_kind;
-  return seen->best && !view.state().QueueFull(*seen->job, kind);
+  return seen->best.has_value();
 }
 
 // Returns the choice that holds for any worker, unless this worker already ran its task. Only then are the candidates

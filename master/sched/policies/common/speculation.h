@@ -98,8 +98,8 @@ class Speculation : public Policy {
     std::optional<Choice> best;  // for any worker
   };
   std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const;
-  // Returns the i-th of these stages that has a choice for any worker, or null if there are fewer.
-  const Seen* WithAny(const View& view, SlotKind kind, size_t i) const;
+  // Returns the next of these stages that has a choice for any worker, or null (Hopeful::Next).
+  const Seen* NextWithAny(const View& view, SlotKind kind, size_t* position) const;
   bool HasAny(const View& view, Seen* seen) const;
   std::optional<Choice> PickFor(const View& view, const Seen& seen, const Worker& worker) const;
 

@@ -48,14 +48,15 @@ std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
     const auto [limit, added] = open.try_emplace(stage.tasks.size());
     if (added) limit->second = !limits_.WhyNot(view, stage.tasks.size());
     if (!limit->second || limits_.network.WhyNotCopy(view, job, key.stage.stage)) continue;
-    stages.push_back({&job, &stage, key.stage});
+    stages.push_back({&job, &stage, key});
   }
   return stages;
 }
 
-IdleStage* IdleStages::WithAny(const View& view, SlotKind kind, size_t i) {
+IdleStage* IdleStages::NextWithAny(const View& view, SlotKind kind, size_t* position) {
   const auto has_any = [&](IdleStage* seen) { return HasAny(view.state(), seen); };
-  return hopeful_[KindIndex(kind)].At(view.state(), SeenBy(view, kind), i, has_any);
+  const auto open = [&](const IdleStage& seen) { return !QueueKeepsClonesOut(view.state(), *seen.job, kind); };
+  return hopeful_[KindIndex(kind)].Next(view.state(), SeenBy(view, kind), position, has_any, open);
 }
 
 bool IdleStages::HasAny(const State& state, IdleStage* seen) const {
@@ -64,13 +65,12 @@ bool IdleStages::HasAny(const State& state, IdleStage* seen) const {
     seen->looked = true;
     seen->changes = seen->stage->statistics.changes;
     const auto anywhere = [](const Task&) { return true; };
-    const bool ready = state.AnyFullReady(*seen->job, seen->id.stage);
+    const bool ready = state.AnyFullReady(*seen->job, seen->id().stage);
     for (uint32_t live = 1; live < attempts_; ++live) {
       seen->any[live] = ready && Pick(state, *seen, live, anywhere).has_value();
     }
   }
-  const bool any = std::find(seen->any.begin(), seen->any.end(), true) != seen->any.end();
-  return any && !QueueKeepsClonesOut(state, *seen->job, seen->spec().slot_kind);
+  return std::find(seen->any.begin(), seen->any.end(), true) != seen->any.end();
 }
 
 }  // namespace mr::sched

@@ -17,11 +17,12 @@ namespace mr::sched {
 struct IdleStage {
   const Job* job = nullptr;
   const Stage* stage = nullptr;
-  StageId id;
+  StageKey key;
   uint64_t changes = 0;  // of its statistics, at the last look
   bool looked = false;
   std::array<bool, kMostRunning> any{};  // by attempts of a task: some worker could run a clone of one
-  const StageSpec& spec() const { return job->graph.stages[id.stage]; }
+  const StageId& id() const { return key.stage; }
+  const StageSpec& spec() const { return job->graph.stages[id().stage]; }
 };
 
 // Which phases may have clones on idle slots: by what such clones gained, and what they took.
@@ -42,9 +43,9 @@ class IdleStages {
   // Returns whether the stage is small enough, clones of such stages pay, and a clone can change only the time of its
   // end.
   bool Serves(const View& view, const Job& job, uint32_t stage, SlotKind kind) const;
-  // Returns the i-th stage with a task for some worker; null: there are fewer. A caller that launches a clone of it
+  // Returns the next stage with a task for some worker, or null (Hopeful::Next). A caller that launches a clone of it
   // sets `looked` back.
-  IdleStage* WithAny(const View& view, SlotKind kind, size_t i);
+  IdleStage* NextWithAny(const View& view, SlotKind kind, size_t* position);
 
   // Returns a task with `live` attempts, none of them speculative, for which `fits` holds; the least advanced first.
   template <class Fits>
@@ -53,7 +54,7 @@ class IdleStages {
     seen.stage->statistics.by_score.Walk(tasks_, [&](const auto& entry) {
       const Task& task = seen.stage->tasks[entry.second.first];
       const bool good = task.live == live && TimesFailed(task) < kFailuresOfCloned &&
-                        state.InputsComplete(*seen.job, seen.id.stage, task) && fits(task);
+                        state.InputsComplete(*seen.job, seen.id().stage, task) && fits(task);
       if (good) picked = entry.second.first;
       return !picked;
     });

@@ -54,7 +54,10 @@ class Opportunistic final : public Policy {
     }
   }
 
-  bool Seeks(const View& view, SlotKind kind) const override { return stages_.WithAny(view, kind, 0) != nullptr; }
+  bool Seeks(const View& view, SlotKind kind) const override {
+    size_t position = 0;
+    return stages_.NextWithAny(view, kind, &position) != nullptr;
+  }
 
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& id) const override {
     const State& state = view.state();
@@ -114,16 +117,16 @@ class Opportunistic final : public Policy {
     if (!workers_.IdleEnough(worker)) return;
     for (uint32_t live = 1; live < attempts_; ++live) {
       for (const SlotKind kind : kSlotKinds) {
-        if (state.free(kind).count(worker.id) == 0) continue;
-        IdleStage* seen = nullptr;
-        for (size_t i = 0; (seen = stages_.WithAny(view, kind, i)) != nullptr; ++i) {
+        if (!worker.is_free[KindIndex(kind)]) continue;
+        size_t position = 0;
+        while (IdleStage* seen = stages_.NextWithAny(view, kind, &position)) {
           if (!seen->any[live]) continue;
           const auto task =
               stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(state, *seen, t, worker); });
           if (!task || KeepsSpeculationOut(view, worker, seen->spec())) continue;
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();
-          const TaskId id{seen->id.job, seen->id.stage, *task};
+          const TaskId id{seen->id().job, seen->id().stage, *task};
           if (!plan->Launch(id, worker.id, Cause::kOpportunistic, {DollyReason::kIdleSlot, "", {double(live), free}}))
             continue;
           if (ReadsClones(*seen->job, id.stage, seen->stage->tasks[id.task])) plan->ReadByBind(id);

@@ -55,8 +55,8 @@ class MantriRestart final : public Policy {
 
   bool Seeks(const View& view, SlotKind kind) const override {
     if (stages_.Idle(view, kind).empty() || Narrow(view)) return false;
-    const MantriIdle* seen = nullptr;
-    for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
+    size_t position = 0;
+    while (const MantriIdle* seen = NextWithAny(view, kind, &position)) {
       if (Best(view, seen->key.stage, nullptr, false, true, &seen->doubled)) return true;
     }
     return false;
@@ -81,9 +81,9 @@ class MantriRestart final : public Policy {
     }
     if (!offer.idle || !plan->passed().empty() || Narrow(view)) return;
     for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
-      if (state.free(kind).count(worker.id) == 0) continue;
-      const MantriIdle* seen = nullptr;
-      for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
+      if (!worker.is_free[KindIndex(kind)]) continue;
+      size_t position = 0;
+      while (const MantriIdle* seen = NextWithAny(view, kind, &position)) {
         if (Do(Best(view, seen->key.stage, &worker, false, true, &seen->doubled), view, worker, nullptr, plan)) return;
       }
     }
@@ -96,7 +96,7 @@ class MantriRestart final : public Policy {
     const JobId id = first.attempt.task.job;
     const Job& job = *state.FindJob(id);
     for (uint32_t s = 0; s < job.stages.size() && view.Serves(job); ++s) {
-      if (state.free(job.graph.stages[s].slot_kind).count(worker.id) == 0) continue;
+      if (!worker.is_free[KindIndex(job.graph.stages[s].slot_kind)]) continue;
       if (Do(Best(view, {id, s}, &worker, true, true), view, worker, &first, plan)) return true;
     }
     size_t seen = 0;
@@ -126,13 +126,13 @@ class MantriRestart final : public Policy {
   // Returns whether the network bounds all stages. Asked once per trigger: the facts behind it cost more than Best.
   bool Narrow(const View& view) const { return rules_.network.WhyNotAny(view).has_value(); }
 
-  // Returns the i-th stage in which an idle slot of some worker could be used; null: there are fewer.
-  const MantriIdle* WithAny(const View& view, SlotKind kind, size_t i) const {
+  // Returns the next stage in which an idle slot of some worker could be used, or null (Hopeful::Next).
+  const MantriIdle* NextWithAny(const View& view, SlotKind kind, size_t* position) const {
     const auto has_any = [&](MantriIdle* seen) {
-      return stages_.Refresh(view, kCandidatesSeen, seen) && (seen->candidates || !seen->doubled.empty()) &&
-             !view.state().QueueFull(*seen->job, kind);
+      return stages_.Refresh(view, kCandidatesSeen, seen) && (seen->candidates || !seen->doubled.empty());
     };
-    return hopeful_[KindIndex(kind)].At(view.state(), stages_.Idle(view, kind), i, has_any);
+    const auto open = [&](const MantriIdle& seen) { return !view.state().QueueFull(*seen.job, kind); };
+    return hopeful_[KindIndex(kind)].Next(view.state(), stages_.Idle(view, kind), position, has_any, open);
   }
 
   // Returns the best act in this stage with a slot of this worker (null: of a usual one). Requires: !Narrow. doubled:
