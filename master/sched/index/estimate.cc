@@ -109,7 +109,7 @@ NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
     count_ = std::min(kSamples, costs.size());
     size_t i = 0;
     costs.WalkEvenly(count_, [&](double cost) { costs_[i++] = cost; });
-    // Of a power of two the reciprocal is exact: a product is then the quotient, and takes a fraction of its time.
+    // The reciprocal of a power of two is exact: a product is then the quotient, and takes a fraction of its time.
     static_assert(std::has_single_bit(kSamples));
     const double n = static_cast<double>(count_);
     if (count_ == kSamples)

@@ -48,7 +48,7 @@ class NetworkBound {
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
 
  private:
-  // What the facts say of all reads and of copies of all sizes.
+  // Verdicts by the facts about all reads and about copies of all sizes.
   struct Known {
     const State* state = nullptr;  // for this state and list, while State::real_facts is this number
     const JobList* list = nullptr;
