@@ -8,6 +8,12 @@
 
 namespace mr::rpc {
 
+BatchedStream::~BatchedStream() noexcept(false) {
+  if (!due_) return;
+  // The last words of a connection that ends itself, such as the reason. The stream writes at once what it can.
+  kj::runCatchingExceptions([this] { auto begun = inner_->write(waiting_.begin(), waiting_.size()); });
+}
+
 kj::Promise<size_t> BatchedStream::tryRead(void* buffer, size_t least, size_t most) {
   auto* const to = static_cast<kj::byte*>(buffer);
   const size_t have = std::min(most, end_ - begin_);
@@ -59,16 +65,20 @@ void BatchedStream::shutdownWrite() {
 
 void BatchedStream::FlushSoon() {
   if (std::exchange(flushing_, true)) return;
+  due_ = true;
   flush_ = kj::evalLast([this] { return Flush(); }).eagerlyEvaluate([this](kj::Exception&& e) {
     flushing_ = false;
     KJ_IF_MAYBE (waits, on_flushed_) {
       (*waits)->reject(kj::cp(e));
     }
     failed_ = kj::mv(e);
+    // The peer of a connection that cannot write waits for answers: the end of the read ends the connection.
+    kj::runCatchingExceptions([this] { inner_->abortRead(); });
   });
 }
 
 kj::Promise<void> BatchedStream::Flush() {
+  due_ = false;
   std::swap(waiting_, leaving_);
   waiting_.clear();
   return inner_->write(leaving_.begin(), leaving_.size()).then([this]() -> kj::Promise<void> {

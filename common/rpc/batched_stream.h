@@ -9,14 +9,15 @@
 
 namespace mr::rpc {
 
-// Thread: the loop's. A small write is done at once for the caller, so an error of the stream fails a later write, or
-// the read. What a turn has written is lost if the stream is destroyed in the same turn.
+// Thread: the loop's. A small write is done at once for the caller, so an error of the stream fails a later write, and
+// ends the read. A stream that is destroyed first writes what waits, as far as that needs no waiting.
 class BatchedStream final : public kj::AsyncIoStream {
  public:
   // Most bytes that wait to be written, and most that are read ahead. A longer write or read passes by the buffer.
   static constexpr size_t kBytes = 8192;
 
   explicit BatchedStream(kj::Own<kj::AsyncIoStream> inner) : inner_(kj::mv(inner)) {}
+  ~BatchedStream() noexcept(false);
 
   kj::Promise<size_t> tryRead(void* buffer, size_t least, size_t most) override;
   kj::Promise<void> write(const void* buffer, size_t size) override;
@@ -42,6 +43,7 @@ class BatchedStream final : public kj::AsyncIoStream {
   size_t begin_ = 0, end_ = 0;
   kj::Vector<kj::byte> waiting_, leaving_;  // to be written; being written
   bool flushing_ = false;                   // a flush is due or under way
+  bool due_ = false;                        // it has not begun
   bool shut_down_ = false;                  // after what waits
   kj::Maybe<kj::Exception> failed_;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> on_flushed_;  // of a write that waits for what was before it

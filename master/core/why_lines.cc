@@ -104,7 +104,9 @@ std::string Packed(const WhyLine& line) {
   return bytes;
 }
 
-WhyLine Unpacked(std::string_view bytes) {
+// Decodes a line if its beginning, without reason and text, satisfies wanted(line).
+template <class Wanted>
+void Unpack(std::string_view bytes, std::vector<WhyLine>* lines, Wanted&& wanted) {
   Unpacker in(bytes);
   WhyLine line;
   line.what = static_cast<What>(in.Byte());
@@ -112,9 +114,10 @@ WhyLine Unpacked(std::string_view bytes) {
   TaskId& task = line.attempt.task;
   for (uint32_t* n : {&task.job.epoch, &task.job.seq, &task.stage, &task.task, &line.attempt.number}) *n = in.Small();
   line.worker.value = in.Small();
+  if (!wanted(line)) return;
   line.reason = in.Reason();
   line.text = in.Rest();
-  return line;
+  lines->push_back(std::move(line));
 }
 
 }  // namespace
@@ -147,7 +150,24 @@ void WhyLines::EraseOldest(bool bound) {
 std::vector<WhyLine> WhyLines::All() const {
   std::vector<WhyLine> lines;
   lines.reserve(size_);
-  for (Unpacker in(bytes_); !in.AtEnd();) lines.push_back(Unpacked(in.Text()));
+  for (Unpacker in(bytes_); !in.AtEnd();) Unpack(in.Text(), &lines, [](const WhyLine&) { return true; });
+  return lines;
+}
+
+std::vector<WhyLine> WhyLines::Of(What what) const {
+  std::vector<WhyLine> lines;
+  for (Unpacker in(bytes_); !in.AtEnd();) {
+    const std::string_view line = in.Text();
+    if (static_cast<What>(line[0]) == what) Unpack(line, &lines, [](const WhyLine&) { return true; });
+  }
+  return lines;
+}
+
+std::vector<WhyLine> WhyLines::On(WorkerId worker) const {
+  std::vector<WhyLine> lines;
+  for (Unpacker in(bytes_); !in.AtEnd();) {
+    Unpack(in.Text(), &lines, [worker](const WhyLine& line) { return line.worker == worker; });
+  }
   return lines;
 }
 

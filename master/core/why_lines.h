@@ -60,8 +60,10 @@ class WhyLines {
   size_t size() const { return size_; }
   // Adds a line, and drops the oldest one above a limit. Cost: no allocation per line in the long run.
   void Add(const WhyLine& line);
-  // Returns the lines, the oldest first.
+  // All three return lines, the oldest first. Of and On decode no others: a query walks all tasks of a job.
   std::vector<WhyLine> All() const;
+  std::vector<WhyLine> Of(What what) const;
+  std::vector<WhyLine> On(WorkerId worker) const;
 
  private:
   // Erases the oldest line, or the oldest one that binds a replica. Requires: there is one.

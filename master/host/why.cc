@@ -106,9 +106,9 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id, const Caller&
     const auto& tasks = job->second.notes.why;
     for (auto task = tasks.rbegin(); task != tasks.rend() && walked < kLinesWalked; ++task) {
       walked += task->second.size();
-      std::vector<WhyLine> of_task = task->second.All();
-      for (auto line = of_task.rbegin(); line != of_task.rend(); ++line) {
-        if (line->worker == id && found.size() < kWorkerLines) found.emplace_back(&job->second, std::move(*line));
+      std::vector<WhyLine> here = task->second.On(id);
+      for (auto line = here.rbegin(); line != here.rend() && found.size() < kWorkerLines; ++line) {
+        found.emplace_back(&job->second, std::move(*line));
       }
     }
   }
@@ -175,8 +175,9 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
   for (const Skew& s : job->notes.skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
   for (const auto& line : job->notes.why_job) lines.push_back(Line(*job, line));
   for (const auto& [task, why] : job->notes.why) {
-    for (const auto& line : why.All()) {
-      if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
+    if (lines.size() > 256) break;
+    for (const auto& line : why.Of(What::kOutputLost)) {
+      if (lines.size() <= 256) lines.push_back(Line(*job, line));
     }
   }
   for (const auto& [attempt, note] : job->notes.attempts) {

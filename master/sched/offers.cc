@@ -110,8 +110,8 @@ void OfferRounds::Freed() {
 
 void OfferRounds::Idle() {
   if (state_.free(SlotKind::kMap).empty() && state_.free(SlotKind::kReduce).empty()) return;
+  state_.CountReports();  // before the round, which would note each of their stages
   state_.BeginIdleRound();
-  state_.CountReports();
   for (const SlotKind kind : kSlotKinds) {
     WorkerId cursor = state_.offer_cursor();
     WorkerId declined_first;

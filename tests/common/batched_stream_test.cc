@@ -21,7 +21,7 @@ using testing::ElementsAre;
 struct Wire {
   std::vector<std::string> writes;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> ends;  // of the writes
-  bool shut_down = false;
+  bool shut_down = false, read_ended = false;
   std::deque<std::string> arrivals;  // one per read of the system
   int reads = 0;
 };
@@ -55,7 +55,7 @@ class FakeSocket final : public kj::AsyncIoStream {
   }
   kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
   void shutdownWrite() override { wire_.shut_down = true; }
-  void abortRead() override {}
+  void abortRead() override { wire_.read_ended = true; }
 
  private:
   Wire& wire_;
@@ -143,6 +143,21 @@ TEST_F(BatchedStreamTest, AfterAFailureFurtherWritesFail) {
   EXPECT_THROW(waits.wait(scope_), kj::Exception);
   EXPECT_THROW(stream_.write("x", 1).wait(scope_), kj::Exception);
   EXPECT_THAT(wire_.writes, ElementsAre("lost"));
+}
+
+TEST_F(BatchedStreamTest, AFailureEndsTheReadToo) {
+  EXPECT_TRUE(Write("lost"));
+  EXPECT_FALSE(wire_.read_ended);
+  wire_.ends.at(0)->reject(kj::Exception(kj::Exception::Type::DISCONNECTED, "t", 1, kj::str("gone")));
+  scope_.poll();
+  EXPECT_TRUE(wire_.read_ended) << "nobody may write again";
+}
+
+TEST_F(BatchedStreamTest, WhatWaitsIsWrittenBeforeTheStreamGoes) {
+  auto stream = kj::heap<BatchedStream>(kj::heap<FakeSocket>(wire_));
+  auto written = stream->write("last words", 10);
+  stream = nullptr;
+  EXPECT_THAT(wire_.writes, ElementsAre("last words"));
 }
 
 TEST_F(BatchedStreamTest, TheEndComesAfterWhatWaits) {

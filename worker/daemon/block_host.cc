@@ -32,16 +32,10 @@ constexpr Duration kRetirement = Seconds(10);
 // Bytes that a sink collects before it passes them to the loop: one piece of the write pipeline.
 constexpr size_t kPieceBytes = 1 << 20;
 
-// A writer that was opened ahead is used for so long: half of the master's lease time, so a worker that was cut off
-// from the master meanwhile does not lose an attempt's work to a lease that expired.
-constexpr Duration kAheadLimit = Seconds(30);
-
 // Holds the writer, which lives on the loop, for the sink, which lives on the pool. Filled, used and emptied on the
 // loop.
 struct WriterBox {
   kj::Own<dfs::FileWriter> writer;
-  kj::Maybe<kj::ForkedPromise<Status>> ahead;  // the opening that Prepare began
-  Instant began;                               // when that was
 };
 
 class DfsSink : public OutputSink {
@@ -51,14 +45,6 @@ class DfsSink : public OutputSink {
     file_.name = std::move(part);
   }
   ~DfsSink() override { Abandon(); }
-
-  // Two round trips and a sync of the master's journal pass while the child runs. No thread waits for them.
-  void Prepare(bool) override {
-    loop_.Post([&host = host_, box = box_, path = Path()] {
-      box->began = Now();
-      box->ahead = Create(host, box, path).fork();
-    });
-  }
 
   Status Add(const OutputChunk& chunk) override {
     MR_RETURN_IF_ERROR(Open());
@@ -95,41 +81,22 @@ class DfsSink : public OutputSink {
  private:
   Status Open() {
     if (open_) return Status::Ok();
-    const std::string path = Path();
+    const std::string path = directory_ + "/" + file_.name;
     MR_RETURN_IF_ERROR(rpc::WaitForLoop<Status>(loop_, [&host = host_, box = box_, path] {
-                         return Ahead(*box).then([&host, box, path](bool opened) -> kj::Promise<Status> {
-                           if (opened) return Status::Ok();
-                           return Create(host, box, path);
+                         return host.Client().then([box, path](dfs::DfsClient* client) -> kj::Promise<Status> {
+                           if (client == nullptr)
+                             return Status(Unavailable("the block store's namespace cannot be reached"));
+                           dfs::PutOptions options;
+                           options.overwrite = true;
+                           return client->Create(path, options).then([box](Result<kj::Own<dfs::FileWriter>> writer) {
+                             if (!writer.ok()) return writer.status();
+                             box->writer = kj::mv(*writer);
+                             return Status::Ok();
+                           });
                          });
                        }).With("creating " + path));
     open_ = true;
     return Status::Ok();
-  }
-
-  // Opens a new file in place of one that is open.
-  static kj::Promise<Status> Create(BlockHost& host, std::shared_ptr<WriterBox> box, std::string path) {
-    box->writer = nullptr;
-    return host.Client().then(
-        [box = std::move(box), path = std::move(path)](dfs::DfsClient* client) mutable -> kj::Promise<Status> {
-          if (client == nullptr) return Status(Unavailable("the block store's namespace cannot be reached"));
-          dfs::PutOptions options;
-          options.overwrite = true;
-          return client->Create(path, options).then([box = std::move(box)](Result<kj::Own<dfs::FileWriter>> writer) {
-            if (!writer.ok()) return writer.status();
-            box->writer = kj::mv(*writer);
-            return Status::Ok();
-          });
-        });
-  }
-
-  // Returns whether the file was opened ahead, and not too long ago. If that failed, it is tried again.
-  static kj::Promise<bool> Ahead(WriterBox& box) {
-    KJ_IF_MAYBE (ahead, box.ahead) {
-      const bool recent = Now() - box.began < kAheadLimit;
-      return ahead->addBranch().then([recent](const Status& status) { return recent && status.ok(); },
-                                     [](kj::Exception&&) { return false; });
-    }
-    return false;
   }
 
   Status Flush() {
@@ -140,13 +107,8 @@ class DfsSink : public OutputSink {
   }
 
   void Abandon() {
-    loop_.Post([box = box_] {
-      box->ahead = nullptr;
-      box->writer = nullptr;
-    });
+    loop_.Post([box = box_] { box->writer = nullptr; });
   }
-
-  std::string Path() const { return directory_ + "/" + file_.name; }
 
   rpc::KjThread& loop_;
   BlockHost& host_;

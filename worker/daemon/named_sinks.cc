@@ -11,8 +11,8 @@ class NamedSinks : public OutputSink {
  public:
   explicit NamedSinks(std::vector<std::unique_ptr<OutputSink>> sinks) : sinks_(std::move(sinks)) {}
 
-  void Prepare(bool waits) override {
-    for (const auto& sink : sinks_) sink->Prepare(waits);
+  void Prepare() override {
+    for (const auto& sink : sinks_) sink->Prepare();
   }
   Status Add(const OutputChunk& chunk) override {
     if (chunk.port >= sinks_.size())

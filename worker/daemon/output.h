@@ -16,9 +16,9 @@ namespace mr::worker {
 class OutputSink {
  public:
   virtual ~OutputSink() = default;  // without Finish the output cannot be read
-  // Does slow work that needs no output yet. Optional first call, while the child runs. waits: the child waits for
-  // inputs. Add or Finish return its errors.
-  virtual void Prepare(bool waits) { (void)waits; }
+  // Does slow work that needs no output yet. Optional first call, while the child runs. Add or Finish return its
+  // errors.
+  virtual void Prepare() {}
   virtual Status Add(const OutputChunk& chunk) = 0;
   // Completes the output. When it returns, the output is servable (shuffle) or durable (files).
   virtual Result<TaskOutput> Finish() = 0;

@@ -180,6 +180,7 @@ void Worker::Drop(const Replica& replica) {
 void Worker::Ended(AttemptId attempt) {
   const auto it = attempts_.find(attempt);
   if (it == attempts_.end()) return;
+  holding_.erase(attempt);  // also where an exception kept its end from freeing the slot
   ++counters_.ended;
   // The runner may be on the stack: it is destroyed in a later turn of the loop.
   services_.loop.Post([dead = std::move(it->second)]() mutable { dead.reset(); });

@@ -256,7 +256,8 @@ std::string CheckWorker(const State& state, const Worker& w) {
   if (!w.alive && (!w.attempts.empty() || !w.replicas.empty())) return at + "it is dead and holds something";
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
     const bool free = w.alive && !w.draining && w.held_until.ns == 0 && state.Room(w, w.used, kind, 0);
-    if (free != (state.free(kind).count(w.id) != 0)) return at + "the free workers are wrong";
+    if (free != (state.free(kind).count(w.id) != 0) || free != w.is_free[KindIndex(kind)])
+      return at + "the free workers are wrong";
   }
   const RollEntry entry{w.id, w.alive && !w.draining, w.is_free};
   if (w.in_roll >= state.roll().size() || !(state.roll()[w.in_roll] == entry)) return at + "the roll is wrong";

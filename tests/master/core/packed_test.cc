@@ -49,6 +49,20 @@ TEST(WhyLinesTest, ComeOutAsTheyWentIn) {
   EXPECT_EQ(Said(lines.All()), Said(all));
 }
 
+TEST(WhyLinesTest, AreFoundByKindAndByWorker) {
+  std::vector<WhyLine> all;
+  for (int64_t i = 0; i < 12; ++i) {
+    all.push_back(LineOf(i % 2 == 0 ? What::kLaunched : What::kOutputLost, i, {static_cast<double>(i)}, "text"));
+    all.back().worker = WorkerId{static_cast<uint32_t>(i % 3 + 1)};
+  }
+  WhyLines lines;
+  for (const WhyLine& line : all) lines.Add(line);
+  EXPECT_EQ(Said(lines.Of(What::kOutputLost)), Said({all[1], all[3], all[5], all[7], all[9], all[11]}));
+  EXPECT_TRUE(lines.Of(What::kBound).empty());
+  EXPECT_EQ(Said(lines.On(WorkerId{2})), Said({all[1], all[4], all[7], all[10]}));
+  EXPECT_TRUE(lines.On(WorkerId{9}).empty());
+}
+
 TEST(WhyLinesTest, TheOldestGoFirst) {
   WhyLines lines;
   for (size_t i = 0; i < 3 * kWhyPerTask; ++i) lines.Add(LineOf(What::kLaunched, static_cast<int64_t>(i), {}));

@@ -152,6 +152,8 @@ TEST_F(HopefulTest, InARoundOnlyStagesThatMovedAreLookedAtAgain) {
 TEST_F(HopefulTest, AClosedStageIsPassedOverAndNotForgotten) {
   state_.BeginIdleRound();
   EXPECT_EQ(Visit(9, 1), Stages{3});
+  EXPECT_EQ(Visit(9), Stages{3}) << "a queue opens by a fold only";
+  state_.CountFold();
   EXPECT_EQ(Visit(9), (Stages{1, 3}));
   EXPECT_EQ(looks_, 4);
 }

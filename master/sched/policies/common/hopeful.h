@@ -17,15 +17,18 @@ class Hopeful {
  public:
   // Returns the first stage with has_any(&stage) and open(stage) at or after the position, and moves the position
   // behind it; null if there is none. A loop begins with the position 0 and ends before the next fold. Looks at no more
-  // stages than it needs. In a round of idle offers has_any is called again only for stages in State::moved, open each
-  // time. Requires: `stages` is ascending, and stays so until the next round or, outside of rounds, fold.
+  // stages than it needs. In a round of idle offers has_any is called again only for stages in State::moved; open is
+  // called once per stage and fold. Requires: `stages` is ascending, and stays so until the next round or, outside of
+  // rounds, fold.
   template <class HasAny, class Open>
   Seen* Next(const State& state, std::vector<Seen>& stages, size_t* position, HasAny&& has_any, Open&& open) {
-    Update(state, stages, has_any);
+    if (*position == 0) Update(state, stages, has_any);
     while (true) {
-      while (*position < found_.size()) {
-        Seen& seen = stages[found_[(*position)++]];
-        if (open(seen)) return &seen;
+      if (*position < open_.size()) return &stages[open_[(*position)++]];
+      if (asked_ < found_.size()) {
+        const size_t number = found_[asked_++];
+        if (open(stages[number])) open_.push_back(number);
+        continue;
       }
       if (next_ == stages.size()) return nullptr;
       if (has_any(&stages[next_])) found_.push_back(next_);
@@ -36,9 +39,11 @@ class Hopeful {
  private:
   template <class HasAny>
   void Update(const State& state, std::vector<Seen>& stages, HasAny&& has_any) {
-    const bool same = round_ == state.idle_rounds() && (state.in_idle_round() || folds_ == state.folds());
+    const bool same_fold = round_ == state.idle_rounds() && folds_ == state.folds();
+    const bool same = round_ == state.idle_rounds() && (state.in_idle_round() || same_fold);
     round_ = state.idle_rounds();
     folds_ = state.folds();
+    if (!same_fold) AskAgain();
     const std::vector<StageKey>& moved = state.moved();
     if (!same) {
       found_.clear();
@@ -52,7 +57,7 @@ class Hopeful {
   }
 
   template <class HasAny>
-  void Renew(const StageKey& key, std::vector<Seen>& stages, HasAny&& has_any) {
+  void Renew(StageKey key, std::vector<Seen>& stages, HasAny&& has_any) {
     const auto end = stages.begin() + static_cast<std::ptrdiff_t>(next_);
     const auto at =
         std::lower_bound(stages.begin(), end, key, [](const Seen& seen, const StageKey& k) { return seen.key < k; });
@@ -60,14 +65,22 @@ class Hopeful {
     const auto number = static_cast<size_t>(at - stages.begin());
     const auto place = std::lower_bound(found_.begin(), found_.end(), number);
     const bool was = place != found_.end() && *place == number, is = has_any(&*at);
-    if (is && !was) found_.insert(place, number);
-    if (was && !is) found_.erase(place);
+    if (is == was) return;
+    AskAgain();
+    is ? (void)found_.insert(place, number) : (void)found_.erase(place);
+  }
+
+  void AskAgain() {
+    open_.clear();
+    asked_ = 0;
   }
 
   uint64_t round_ = ~uint64_t{0}, folds_ = ~uint64_t{0};
   std::vector<size_t> found_;  // numbers of the stages with any, ascending
-  size_t next_ = 0;            // the stages before it have been looked at
-  size_t read_ = 0;            // so much of State::moved is taken into account
+  std::vector<size_t> open_;   // those of them that are open, of the first asked_
+  size_t asked_ = 0;
+  size_t next_ = 0;  // the stages before it have been looked at
+  size_t read_ = 0;  // so much of State::moved is taken into account
 };
 
 }  // namespace mr::sched
