@@ -73,7 +73,8 @@ class Unpacker {
   std::string_view Text() { return Text(Number()); }
   double Double() {
     const uint64_t n = Number();
-    if (n % 2 == 0) return static_cast<double>(n / 2);
+    const uint64_t whole = n >> 1;
+    if (n % 2 == 0) return static_cast<double>(whole);
     double value;
     std::memcpy(&value, Text(sizeof value).data(), sizeof value);
     return value;
