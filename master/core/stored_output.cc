@@ -58,7 +58,7 @@ StoredOutput::StoredOutput(const FinishedExtra& extra) {
     at = PutNumber(row.records, head.records_width, at);
     at = PutNumber(row.chunks, head.chunks_width, at);
   }
-  std::memcpy(at, rest.data(), rest.size());
+  std::copy(rest.begin(), rest.end(), at);
   block_ = std::move(block);
 }
 
