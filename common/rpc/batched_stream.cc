@@ -72,7 +72,7 @@ void BatchedStream::FlushSoon() {
       (*waits)->reject(kj::cp(e));
     }
     failed_ = kj::mv(e);
-    // The peer of a connection that cannot write waits for answers: the end of the read ends the connection.
+    // Answers to what was not written would be awaited for ever. The end of the read ends the connection.
     kj::runCatchingExceptions([this] { inner_->abortRead(); });
   });
 }
