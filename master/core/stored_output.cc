@@ -100,7 +100,14 @@ std::vector<CounterValue> StoredOutput::Counters() const {
   return counters;
 }
 
-std::vector<FileOutput> StoredOutput::Files() const { return Unpack().outputs; }
+std::vector<FileOutput> StoredOutput::Files() const {
+  std::vector<CounterValue> counters;  // they stand before
+  std::vector<FileOutput> files;
+  FieldReader reader(RestOf(HeadOf()));
+  reader.Get(counters);
+  reader.Get(files);
+  return files;
+}
 
 FinishedExtra StoredOutput::Unpack() const {
   FinishedExtra extra;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "master/core/records.h"
@@ -30,7 +31,7 @@ class StoredOutput {
   PartitionRow Row(size_t row) const;
   uint64_t BytesOf(size_t row) const;
   std::vector<PartitionRow> Rows() const;
-  // Cost: these and FilesOf decode what follows the rows.
+  // Cost: they decode what follows the rows, and no row.
   std::vector<CounterValue> Counters() const;
   std::vector<FileOutput> Files() const;
   FinishedExtra Unpack() const;
