@@ -92,7 +92,7 @@ TEST_F(CheckedSplitTest, PagesLeaveTheCacheUnlessTheyWereThere) {
   char byte;
   iovec one{&byte, 1};
   // Linux 6.14, and not every file system.
-  if (preadv2(fd.get(), &one, 1, 0, 0x80) < 0) GTEST_SKIP() << std::strerror(errno);
+  if (preadv2(fd.get(), &one, 1, 0, 0x80) < 0) GTEST_SKIP() << "no reads past the page cache: " << std::strerror(errno);
   const auto cached_pages = [&] {
     void* const at = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd.get(), 0);
     std::vector<unsigned char> pages((kBytes + 4095) / 4096);
