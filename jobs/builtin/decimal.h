@@ -15,6 +15,20 @@ namespace mr::builtin {
 
 class Decimal {
  public:
+  static constexpr __int128 kOne = 1'000'000'000'000'000'000;
+
+  // Returns the number with these units of 1e-18, and a number in double precision.
+  static Decimal FromUnits(__int128 units) {
+    Decimal d;
+    d.units_ = units;
+    return d;
+  }
+  static Decimal FromDouble(double value) {
+    Decimal d;
+    d.exact_ = false;
+    d.double_ = value;
+    return d;
+  }
   // Returns false if the text is no number. A number has digits, and optionally a sign, a point and an exponent; inf
   // and nan are not accepted.
   static bool Parse(std::string_view text, Decimal* out) {
@@ -23,14 +37,21 @@ class Decimal {
   }
 
   void Add(const Decimal& other) {
-    __int128 sum;
-    if (exact_ && other.exact_ && !__builtin_add_overflow(units_, other.units_, &sum)) {
-      units_ = sum;
-      return;
-    }
+    if (TryAdd(other)) return;
     double_ = AsDouble() + other.AsDouble();
     exact_ = false;
   }
+  // Adds if the sum is exact. Else returns false, and nothing has changed.
+  bool TryAdd(const Decimal& other) {
+    __int128 sum;
+    if (!exact_ || !other.exact_ || __builtin_add_overflow(units_, other.units_, &sum)) return false;
+    units_ = sum;
+    return true;
+  }
+
+  bool exact() const { return exact_; }
+  // The number in units of 1e-18. Requires: exact().
+  __int128 units() const { return units_; }
 
   double AsDouble() const {
     if (!exact_) return double_;
@@ -88,7 +109,6 @@ class Decimal {
 
  private:
   static constexpr int kPlaces = 18;
-  static constexpr __int128 kOne = 1'000'000'000'000'000'000;
 
   // Parses up to 19 digits, which fit into 64 bits, with a sign and a point. Returns false for all else.
   static bool ParseShort(std::string_view text, __int128* units) {

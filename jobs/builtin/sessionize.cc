@@ -3,60 +3,33 @@
 //
 // A secondary sort: keys are (user, time), and partitions depend on the user alone. So a user's events arrive sorted by
 // time.
-#include <optional>
-
-#include "jobs/builtin/decimal.h"
 #include "jobs/builtin/table.h"
+#include "jobs/builtin/times.h"
 
 namespace mr::builtin {
 namespace {
 
-// Returns microseconds. Accepts seconds as a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, an optional
-// fraction, and an optional Z at the end.
-std::optional<int64_t> ParseTime(std::string_view text) {
-  if (Decimal number; Decimal::Parse(text, &number)) return number.Millionths();
-  if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
-  constexpr std::string_view kShape = "dddd-dd-dd dd:dd:dd";
-  if (text.size() < kShape.size()) return {};
-  for (size_t i = 0; i < kShape.size(); ++i) {
-    const bool fits =
-        kShape[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kShape[i] || (i == 10 && text[i] == 'T');
-    if (!fits) return {};
-  }
-  const auto number = [&](size_t from, size_t digits) {
-    int64_t n = 0;
-    for (size_t i = from; i < from + digits; ++i) n = n * 10 + (text[i] - '0');
-    return n;
-  };
-  const int64_t month = number(5, 2), day = number(8, 2);
-  if (month < 1 || month > 12 || day < 1 || day > 31 || number(11, 2) > 24 || number(14, 2) > 59 || number(17, 2) > 60)
-    return {};
-  int64_t fraction = 0;
-  if (text.size() > kShape.size()) {
-    Decimal rest;
-    if (text[kShape.size()] != '.' || !Decimal::Parse(text.substr(kShape.size()), &rest)) return {};
-    const auto millionths = rest.Millionths();
-    if (!millionths) return {};
-    fraction = *millionths;
-  }
-  // Days since 1970 by the civil calendar. Years begin in March, so that the leap day is the last day of a year.
-  const int64_t year = number(0, 4) - (month <= 2 ? 1 : 0), era = year / 400, of_era = year % 400;
-  const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-  return (days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2)) * 1'000'000 + fraction;
-}
-
 class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string>,
                    public ByFirst<std::string, int64_t> {
  public:
+  void Open() {
+    RowMapper::Open();
+    std::string wrong;
+    const auto format = TimeFormat::Parse(context().config().Text("time_format"), &wrong);
+    if (!format) throw JobError("the stage's config has a malformed format of times");
+    format_ = *format;
+  }
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view time = row[column(1)];
-      const auto micros = ParseTime(time);
-      if (!micros) RefuseField(column(1), "time: give seconds, or YYYY-MM-DD HH:MM:SS");
-      out.Emit(std::pair(row[column(0)], *micros), time);
+      int64_t micros = 0;
+      if (!ParseTime(time, format_, &micros)) RefuseField(column(1), "time: " + format_.Wanted());
+      out.Emit(std::pair(row[column(0)], micros), time);
     });
   }
+
+ private:
+  TimeFormat format_;
 };
 
 class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Text, Text> {
@@ -120,18 +93,19 @@ int64_t ParseGap(const Args& args, const std::string& text) {
 void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
   TableFormat format;
   TableSide side;
-  std::string user, time, gap = "30m";
+  std::string user, time, gap = "30m", time_format = TimeFormat().text(), wrong;
   Args args("sessionize");
-  args.Add("--user", &user).Add("--time", &time).Add("--gap", &gap);
+  args.Add("--user", &user).Add("--time", &time).Add("--gap", &gap).Add("--time-format", &time_format);
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
   if (user.empty() || time.empty()) args.Refuse("give the columns: --user COLUMN --time COLUMN");
+  if (!TimeFormat::Parse(time_format, &wrong)) args.Refuse("--time-format " + wrong);
   side.columns = {user, time};
   const int64_t gap_ms = ParseGap(args, gap);
   auto& columns = FindColumns("sessionize", format, {side}, &plan);
   auto& events = plan.Map("events", "sessionize.events")
-                     .Configure(RowsConfig("sessionize", format, side))
+                     .Configure(RowsConfig("sessionize", format, side).Set("time_format", time_format))
                      .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                      .Read(Edge::kBroadcast, columns)
                      .Shuffle({.custom_partition = true});
@@ -151,9 +125,10 @@ void AddSessionize(Library& library) {
           "sessionize",
           "cut the events of each user into sessions at every pause longer than a gap\n"
           "  --user COLUMN          column with the user\n"
-          "  --time COLUMN          column with the time: seconds, or YYYY-MM-DD HH:MM:SS\n"
-          "  --gap DURATION         longest pause within a session (default 30m)\n" MR_TABLE_FORMAT_HELP(
-              "line is a row", "the user's column, session (1, 2, ...), first_time, last_time, events"));
+          "  --time COLUMN          column with the time\n"
+          "  --gap DURATION         longest pause within a session (default 30m)\n" MR_TIME_FORMAT_HELP
+              MR_TABLE_FORMAT_HELP("line is a row",
+                                   "the user's column, session (1, 2, ...), first_time, last_time, events"));
 }
 
 }  // namespace mr::builtin
