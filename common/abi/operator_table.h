@@ -131,7 +131,8 @@ typedef struct mr_open_args {
   const uint32_t* partitions;                          /* per port: its number of partitions (1 for files) */
   mr_bytes job_id, attempt_id, stage_name, input_file; /* text; input_file: the first, empty unless a split */
   /* From here on: check with MR_HAS. */
-  mr_bytes files_directory; /* has the job's side files under their names; empty where there are none */
+  mr_bytes files_directory;  /* has the job's side files under their names; empty where there are none */
+  int64_t submitted_unix_ms; /* when the job was submitted: milliseconds since 1970; the same for all attempts */
 } mr_open_args;
 
 /* The inputs that an operator needs. The host compares them with the plan before the job starts. */

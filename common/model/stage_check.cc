@@ -95,10 +95,12 @@ class StageChecker {
     }
   }
 
-  // The first files of a stage have no name, the others one that no other output of the job has.
+  // The first files of a stage have no name, the others one that no other output of the job has. Jobs that read the
+  // directory skip files with a leading '_'.
   void CheckOutputName(const std::string& name, uint32_t before, const std::string& where) {
     if (name.empty() && before == 0) return;
-    const bool usable = !name.empty() && name.size() <= 100 && std::isalnum(static_cast<unsigned char>(name[0])) &&
+    const bool usable = !name.empty() && name.size() <= 100 &&
+                        std::isalnum(static_cast<unsigned char>(name[name[0] == '_' && name.size() > 1 ? 1 : 0])) &&
                         std::all_of(name.begin(), name.end(), [](unsigned char c) {
                           return std::isalnum(c) || c == '_' || c == '-' || c == '.';
                         });

@@ -23,12 +23,13 @@ struct StageInfo {
   std::string staging_uri;  // of a final stage
   std::string job_name;
   std::vector<SideFile> files;
-  uint64_t max_bad_records = 0;  // for the whole job
-  Duration task_timeout;         // without progress; 0: none
-  bool strict_inputs = false;    // a local input that grew fails the attempt
-  bool allow_network = false;    // attempts may make sockets of the internet families
-  uint8_t min_tier = 0;          // of the rooms in which attempts run
-  std::string owner;             // the subject that submitted the job; empty (from older masters): kNoOwner
+  uint64_t max_bad_records = 0;    // for the whole job
+  Duration task_timeout;           // without progress; 0: none
+  bool strict_inputs = false;      // a local input that grew fails the attempt
+  bool allow_network = false;      // attempts may make sockets of the internet families
+  uint8_t min_tier = 0;            // of the rooms in which attempts run
+  std::string owner;               // the subject that submitted the job; empty (from older masters): kNoOwner
+  uint64_t submitted_unix_ms = 0;  // when the job was submitted; 0 from older masters
   bool operator==(const StageInfo&) const = default;
 
   TaskLetter letter() const { return spec.letter(); }

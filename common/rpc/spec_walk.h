@@ -176,6 +176,7 @@ void Walk(W& w, Is<mr::StageInfo> auto& stage) {
   MR_WIRE(w, stage.allow_network, AllowNetwork);
   MR_WIRE(w, stage.min_tier, MinTier);
   MR_WIRE(w, stage.owner, Owner);
+  MR_WIRE(w, stage.submitted_unix_ms, SubmittedUnixMs);
 }
 
 }  // namespace mr::rpc

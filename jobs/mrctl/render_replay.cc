@@ -39,6 +39,7 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
   return DumpJson(Object({{"attempt", attempt},
                           {"stage_name", stage.spec.name},
                           {"job_name", stage.job_name},
+                          {"submitted_unix_ms", stage.submitted_unix_ms},
                           {"tasks", stage.tasks},
                           {"library", library},
                           {"operator", stage.spec.operator_name},

@@ -54,6 +54,7 @@ StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
   info.allow_network = spec.allow_network;
   info.min_tier = spec.min_tier;
   info.owner = job.owner;
+  info.submitted_unix_ms = job.wall_ms;
   return info;
 }
 

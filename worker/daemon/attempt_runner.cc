@@ -301,6 +301,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   spec.stage_name = stage_->spec.name;
   spec.job_name = stage_->job_name;
   spec.owner = stage_->owner;
+  spec.submitted_unix_ms = stage_->submitted_unix_ms;
   spec.tasks = stage_->tasks;
   spec.library_path = std::move(library);
   spec.files_directory = std::move(files);

@@ -38,6 +38,7 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   w.letter = spec.letter;
   w.stage_name = spec.stage_name;
   w.job_name = spec.job_name;
+  w.submitted_unix_ms = spec.submitted_unix_ms;
   w.tasks = spec.tasks;
   w.library_path = spec.library_path;
   w.operator_name = spec.operator_name;

@@ -80,8 +80,9 @@ struct TaskSpec {
   AttemptId attempt;
   TaskLetter letter = TaskLetter::kMap;
   std::string stage_name, job_name;
-  std::string owner;   // of the job: its user depends on it, in rooms of tier 2 and above
-  uint32_t tasks = 0;  // of the stage
+  uint64_t submitted_unix_ms = 0;  // when the job was submitted
+  std::string owner;               // of the job: its user depends on it, in rooms of tier 2 and above
+  uint32_t tasks = 0;              // of the stage
   std::string library_path;
   std::string operator_name;
   uint32_t operator_flags = 0;  // as submitted; must equal the library's

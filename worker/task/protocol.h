@@ -181,6 +181,7 @@ struct WireTask {
   AttemptId attempt;
   TaskLetter letter = TaskLetter::kMap;
   std::string stage_name, job_name;
+  uint64_t submitted_unix_ms = 0;  // when the job was submitted
   uint32_t tasks = 0;
   std::string library_path, operator_name;
   uint32_t operator_flags = 0;
@@ -202,10 +203,10 @@ struct WireTask {
   template <class V>
   static void Fields(V&& v) {
     using S = WireTask;
-    v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path, &S::operator_name,
-      &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports, &S::env, &S::sort_buffer_bytes,
-      &S::memory_bytes, &S::partition_seed, &S::scratch_directory, &S::arena_bytes, &S::files_directory, &S::open_files,
-      &S::file_bytes, &S::max_bad_records, &S::keep, &S::ledger, &S::network);
+    v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::submitted_unix_ms, &S::tasks, &S::library_path,
+      &S::operator_name, &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports, &S::env,
+      &S::sort_buffer_bytes, &S::memory_bytes, &S::partition_seed, &S::scratch_directory, &S::arena_bytes,
+      &S::files_directory, &S::open_files, &S::file_bytes, &S::max_bad_records, &S::keep, &S::ledger, &S::network);
   }
 };
 

@@ -59,6 +59,7 @@ WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
   task.attempt = *attempt;
   task.stage_name = in.at("stage_name");
   task.job_name = in.at("job_name");
+  task.submitted_unix_ms = in.value("submitted_unix_ms", uint64_t{0});
   task.tasks = in.at("tasks");
   task.library_path = in.at("library");
   task.operator_name = in.at("operator");

@@ -147,6 +147,7 @@ Status Runner::OpenOperator() {
   args.stage_name = Bytes(task_.stage_name);
   args.input_file = Bytes(file);
   args.files_directory = Bytes(task_.files_directory);
+  args.submitted_unix_ms = static_cast<int64_t>(task_.submitted_unix_ms);
   MR_RETURN_IF_ERROR(CallOperator(oper_, "open", [&] {
     oper_.op = oper_.table->open(&args, &host_);
     return 0;

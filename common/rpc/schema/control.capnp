@@ -248,6 +248,8 @@ struct StageInfo {
   owner @18 :Text;
   # The subject that submitted the job. In rooms of tier 2 and above, attempts of different owners have different users
   # of the worker's machine. Empty (from older masters): "admin".
+  submittedUnixMs @19 :UInt64;
+  # When the job was submitted, for operators. 0 from older masters.
 }
 
 struct Launch {

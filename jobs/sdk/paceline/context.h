@@ -51,7 +51,8 @@ class Context {
         attempt_id_(sdk::View(args.attempt_id)),
         stage_name_(sdk::View(args.stage_name)),
         input_file_(sdk::View(args.input_file)),
-        files_directory_(MR_HAS(&args, files_directory) ? sdk::View(args.files_directory) : std::string_view()) {}
+        files_directory_(MR_HAS(&args, files_directory) ? sdk::View(args.files_directory) : std::string_view()),
+        submitted_unix_ms_(MR_HAS(&args, submitted_unix_ms) ? args.submitted_unix_ms : 0) {}
 
   // Indices of stage, task and attempt from 0, and the number of tasks, inputs and output ports of the stage.
   uint32_t stage() const { return stage_; }
@@ -64,6 +65,9 @@ class Context {
   uint32_t partitions(uint32_t port = 0) const { return partitions_.at(port); }
   const std::string& job_id() const { return job_id_; }
   const std::string& attempt_id() const { return attempt_id_; }
+  // Returns when the job was submitted, in milliseconds since 1970. The same for all attempts, so output may use it in
+  // place of the current time. 0 if the host does not say it.
+  int64_t submitted_unix_ms() const { return submitted_unix_ms_; }
   const std::string& stage_name() const { return stage_name_; }
   // File of the current batch; empty unless the task reads splits. A task may read several files, one after the other
   // (FileEnd marks the end of each).
@@ -194,6 +198,7 @@ class Context {
   uint32_t stage_, task_, tasks_, attempt_, inputs_;
   std::vector<uint32_t> partitions_;
   std::string config_bytes_, job_id_, attempt_id_, stage_name_, input_file_, files_directory_;
+  int64_t submitted_unix_ms_ = 0;
   uint32_t input_ = 0, upstream_task_ = 0;
   uint64_t offset_ = 0, taken_ = 0;
   std::deque<Counter> counters_;  // stable addresses

@@ -48,11 +48,13 @@ class CsvRow {
   // needs quotes.
   bool plain() const { return plain_; }
 
-  // Remove all fields, and add one that is not quoted: for parsers that find the fields themselves.
+  // Remove all fields, and add one that is not quoted: for parsers that find the fields themselves. NotPlain: the
+  // fields are not those of a record one after the other.
   void Clear() {
     size_ = 0;
     plain_ = true;
   }
+  void NotPlain() { plain_ = false; }
   void Add(std::string_view field) {
     if (size_ == fields_.size()) fields_.resize(size_ + 16);
     fields_[size_++] = field;

@@ -48,6 +48,16 @@ struct TableNeeds {
   std::vector<std::string> columns;
 };
 
+// Expressions over the rows of the job's tables, which the submit checks against their headers. They see the columns of
+// each table; those of the first `joined` tables together, if that is not 0.
+struct RowExpressions {
+  std::string where, select, types;  // as in the options of a table job; may be empty
+  std::vector<std::string> nulls;
+  std::string decimal = ".";
+  size_t joined = 0;
+  std::vector<std::string> hidden;  // by joined table: the column that the joined row does not have, or ""
+};
+
 // Facts that a plan may depend on. By default none is known.
 struct PlanFacts {
   std::function<std::optional<uint64_t>(const std::vector<std::string>& uris)> input_bytes;
@@ -81,6 +91,10 @@ class JobPlan {
 
   // Adds a table whose columns are checked when the job is submitted.
   void Needs(TableNeeds table) { tables_.push_back(std::move(table)); }
+
+  // Sets the expressions that are checked against the tables' columns when the job is submitted. Needs() then names
+  // columns that the select makes, except of joined tables.
+  void Computes(RowExpressions expressions) { expressions_ = std::move(expressions); }
 
   // Add a stage. `op`: name of an operator of the library. The reference stays valid as long as the plan.
   Stage& Map(const std::string& name, const std::string& op) { return Add(Role::kMap, name, op); }
@@ -147,7 +161,8 @@ class JobPlan {
     }
     // Adds a further output file per task: NAME-r-00000 beside part-r-00000, committed together with it. Such files are
     // ports 1, 2, ... in the order of the calls (out.Port(1) in the operator). Requires: WriteFiles before; a name of
-    // letters, digits and the characters - _ .
+    // letters, digits and the characters - _ . that begins with a letter, a digit, or _ and one of these. Jobs that
+    // read the directory skip files whose names begin with _.
     Stage& Named(const std::string& name, const std::string& format = "text") {
       if (!files_) throw PlanError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) +
@@ -249,6 +264,7 @@ class JobPlan {
   PlanFacts facts_;
   std::vector<std::string> notes_;
   std::vector<TableNeeds> tables_;
+  std::optional<RowExpressions> expressions_;
   std::deque<Stage> stages_;  // a deque: references stay valid
 };
 
@@ -301,6 +317,12 @@ inline std::string JobPlan::Json() const {
              ", \"header\": " + (t.header ? "true" : "false") + ", \"columns\": " + list(t.columns) + "}";
   }
   if (!tables_.empty()) notes += "],\n";
+  if (const auto& e = expressions_; e) {
+    notes += " \"expressions\": {\"where\": " + sdk::JsonString(e->where) +
+             ", \"select\": " + sdk::JsonString(e->select) + ", \"types\": " + sdk::JsonString(e->types) +
+             ", \"nulls\": " + list(e->nulls) + ", \"decimal\": " + sdk::JsonString(e->decimal) +
+             ", \"joined\": " + std::to_string(e->joined) + ", \"hidden\": " + list(e->hidden) + "},\n";
+  }
   return "{\"version\": 1,\n" + notes + " \"stages\": [\n" + stages + "]}\n";
 }
 

@@ -196,8 +196,8 @@ Status WithOutputs(const std::vector<std::string>& names, bool shuffle_too = fal
 }
 
 TEST(SpecTest, FurtherOutputsHaveNamesOfTheirOwn) {
-  EXPECT_TRUE(WithOutputs({"", "errors", "a.b_c-1"}).ok());
-  for (const char* name : {"", "part", "_hidden", ".hidden", "a/b", "../up", "a b"}) {
+  EXPECT_TRUE(WithOutputs({"", "errors", "a.b_c-1", "_skipped"}).ok());
+  for (const char* name : {"", "part", "_", "__hidden", "_.hidden", ".hidden", "a/b", "../up", "a b"}) {
     EXPECT_THAT(WithOutputs({"", name}).message(), HasSubstr("is no name of a further output")) << name;
   }
   EXPECT_THAT(WithOutputs({"main"}).message(), HasSubstr("is no name of a further output"));

@@ -464,6 +464,7 @@ class LocalJob {
     args.attempt_id = sdk::Bytes(attempt == 0 ? "attempt" : "attempt_again");
     args.stage_name = sdk::Bytes(stage.name);
     args.files_directory = sdk::Bytes(side_files_.directory());
+    args.submitted_unix_ms = options_.submitted_unix_ms;
     if (split) args.input_file = sdk::Bytes(stage.splits[t * splits_per_task_].second.file->name);
     auto task = std::make_unique<sdk::TestTask>(*stage.op, args, options_.max_bad_records);
     FeedAll(stage, t, task.get());

@@ -11,12 +11,13 @@
 namespace mr {
 
 struct LocalOptions {
-  uint64_t split_bytes = 64;     // size of a split
-  uint32_t reduces = 3;          // tasks of stages with an open number
-  uint32_t batch_records = 5;    // records per batch of an edge
-  uint64_t block_bytes = 40;     // block size of MR_RAW_BLOCKS operators, about
-  uint32_t splits_per_task = 1;  // above 1: a task reads several, like small files in a cluster
-  uint64_t max_bad_records = 0;  // of the whole job, like submit --max-bad-records
+  uint64_t split_bytes = 64;                      // size of a split
+  uint32_t reduces = 3;                           // tasks of stages with an open number
+  uint32_t batch_records = 5;                     // records per batch of an edge
+  uint64_t block_bytes = 40;                      // block size of MR_RAW_BLOCKS operators, about
+  uint32_t splits_per_task = 1;                   // above 1: a task reads several, like small files in a cluster
+  uint64_t max_bad_records = 0;                   // of the whole job, like submit --max-bad-records
+  int64_t submitted_unix_ms = 1'700'000'000'000;  // when the job was submitted (2023-11-14 22:13:20 UTC)
   // Not 0: seed of the choices that the engine leaves open (testing/variation.h). Errors name it.
   uint64_t seed = 0;
   // Runs each task of an MR_DETERMINISTIC operator twice, like clones. Outputs that differ fail the job.
