@@ -37,7 +37,9 @@ void AddGrep(Library& library);
 void AddIdle(Library& library);
 void AddInvertedIndex(Library& library);
 void AddJoin(Library& library);
+void AddParse(Library& library);
 void AddPageRank(Library& library);
+void AddSelect(Library& library);
 void AddSessionize(Library& library);
 void AddSort(Library& library);
 void AddStream(Library& library);
@@ -54,6 +56,8 @@ inline void AddAll(Library& library) {
   AddGrep(library);
   AddSort(library);
   AddTables(library);
+  AddParse(library);
+  AddSelect(library);
   AddJoin(library);
   AddAggregate(library);
   AddDistinct(library);

@@ -1,5 +1,5 @@
 // join: joins two CSV inputs on a column, with SQL's types: inner, left, right, full, semi, anti. An output line has
-// the column, the other fields of the left row, and those of the right row; semi and anti output only the left row.
+// the left row, and the right row without the column of the join; semi and anti output only the left row.
 // Fields of a missing row are empty. A small side is sent to all tasks (join_broadcast.h). This file joins two large
 // sides.
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobs/builtin/join_broadcast.h"
+#include "jobs/builtin/join_output.h"
 #include "jobs/builtin/join_rows.h"
 #include "jobs/builtin/table.h"
 
@@ -40,9 +41,8 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   void Open() {
     const Config config = context().config();
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
-    dialect_ = DialectOf(config);
-    header_ = OutputHeader(config);
-    line_ = JoinLine(dialect_);
+    separator_ = DialectOf(config).separator;
+    output_ = JoinOutput(config);
     // A quarter for each side's buffers, which take twice their rows, and half for a table, which may take twice its
     // rows.
     size_t memory = static_cast<size_t>(config.Int("left_bytes"));
@@ -54,7 +54,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   void Side(std::string_view side, std::string_view found) {
     const size_t index = side == kJoinSides[0] ? 0 : 1;
     columns_[index] = DecodeColumns(found);
-    nothing_[index].assign(columns_[index].names.size() - 1, dialect_.separator);
+    nothing_[index].assign(columns_[index].columns.size() - 1, separator_);
   }
 
   void Batch(const mr_batch& in, const BatchView& view, Out&) {
@@ -64,7 +64,8 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   }
 
   void End(Out& out) {
-    header_.Emit(JoinedNames(kind_, columns_[0], columns_[1]), out);
+    output_.SetSides(kind_, columns_[0], columns_[1], context());
+    output_.Header(out);
     for (size_t part = 0; part < RowFiles::kFiles; ++part) {
       JoinPart(
           sides_[0].get(), sides_[1].get(), part, most_bytes_, &table_,
@@ -86,11 +87,11 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     if (kind_ != JoinKind::kInner && kind_ != JoinKind::kRight) table_.Mark(first);
     if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) return true;
     for (uint32_t row = first; row != RowTable::kNone; row = table_.next(row))
-      line_.Write(key, table_.rest(row), rest, out);
+      output_.Write(key, table_.rest(row), rest, context(), out);
     return true;
   }
   void RightAlone(std::string_view key, std::string_view rest, Out& out) {
-    if (kind_ == JoinKind::kRight || kind_ == JoinKind::kFull) line_.Write(key, nothing_[0], rest, out);
+    if (kind_ == JoinKind::kRight || kind_ == JoinKind::kFull) output_.Write(key, nothing_[0], rest, context(), out);
   }
 
   // Emits left rows by whether they had a partner, after all right rows have been seen.
@@ -99,17 +100,16 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     for (uint32_t row = 0; row < table_.size(); ++row) {
       if (table_.marked(row) != (kind_ == JoinKind::kSemi)) continue;
       const bool alone = kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti;
-      line_.Write(table_.key(row), table_.rest(row), alone ? std::string_view() : nothing_[1], out);
+      output_.Write(table_.key(row), table_.rest(row), alone ? std::string_view() : nothing_[1], context(), out);
     }
   }
 
   JoinKind kind_ = JoinKind::kInner;
-  CsvDialect dialect_;
-  OutputHeader header_;
+  char separator_ = ',';
+  JoinOutput output_;
   size_t most_bytes_ = 0;                // of a table
   std::array<ColumnsFound, 2> columns_;  // of the sides
   std::array<std::string, 2> nothing_;   // separators of a missing row
-  JoinLine line_;
   RowTable table_;
   std::array<std::unique_ptr<RowFiles>, 2> sides_;
 };
@@ -146,8 +146,10 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
     if (columns[side].empty()) columns[side] = on;
     if (columns[side].empty()) args.Refuse("give the column to join on: --on COLUMN, or " + option + "-on");
     sides[side].columns = {columns[side]};
+    sides[side].transformed = false;
   }
-  auto& found = FindColumns("join", format, {sides[0], sides[1]}, &plan);
+  const JoinedTables joined = JoinedTablesOf(kKinds[kind].second, columns[1]);
+  auto& found = FindColumns("join", format, {sides[0], sides[1]}, &plan, joined);
   BroadcastLimits limits{{}, static_cast<uint64_t>(left_bytes), plan.memory_bytes()};
   if (broadcast_bytes >= 0) limits.most = static_cast<uint64_t>(broadcast_bytes);
   std::array<std::optional<uint64_t>, 2> bytes;
@@ -169,7 +171,7 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   }
   JobPlan::Stage& join = plan.Map("join", "join.join").TaskBytes(kTaskBytes);
   Config config;
-  join.Configure(format.AddTo(config.Set("kind", kind).Set("left_bytes", left_bytes)));
+  join.Configure(AddJoinOutput(format, config.Set("kind", kind).Set("left_bytes", left_bytes)));
   for (size_t side = 0; side < 2; ++side) {
     // Tasks may share the rows of one key, each with all rows of the other side.
     if (MayBeWhole(kKinds[kind].second, 1 - side)) {
@@ -204,8 +206,9 @@ void AddJoin(Library& library) {
           "  --left-bytes SIZE      memory for the rows of a task; beyond it they are joined through files\n"
           "                         (default 512m)\n" MR_TABLE_FORMAT_HELP(
               "lines are rows",
-              "the column of the join, the other left ones, the other right ones (not for semi and\n"
-              "anti). A right column whose name is taken gets the suffix _right"));
+              "those of the left side, then those of the right side without the column of the join\n"
+              "(not for semi and anti). A right column whose name is taken gets the prefix right_. --where and\n"
+              "--select apply to the joined rows, with these names"));
 }
 
 }  // namespace mr::builtin

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "jobs/builtin/join_output.h"
+
 namespace mr::builtin {
 namespace {
 
@@ -52,8 +54,7 @@ class ProbeRows : public RowMapper<Text, Text> {
     memory_ = static_cast<size_t>(config.Int("left_bytes"));
     if (const uint64_t limit = context().memory_limit(); limit != 0)
       memory_ = std::min<size_t>(memory_, limit / kRowsPart);
-    line_ = JoinLine(dialect());
-    header_ = OutputHeader(config);
+    output_ = JoinOutput(config);
     partner_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kAnti;
     alone_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kInner;
   }
@@ -65,7 +66,7 @@ class ProbeRows : public RowMapper<Text, Text> {
       RowMapper::Side(key, value);
       if (key != kJoinSides[small_]) return;
       small_columns_ = DecodeColumns(value);
-      nothing_.assign(small_columns_.names.size() - 1, separator());
+      nothing_.assign(small_columns_.columns.size() - 1, separator());
       return;
     }
     const uint64_t hash = HashBytes(key);
@@ -106,10 +107,9 @@ class ProbeRows : public RowMapper<Text, Text> {
 
  private:
   void EmitHeader(Out& out) {
-    if (!std::exchange(begun_, true)) {
-      header_.Emit(
-          small_ == 0 ? JoinedNames(kind_, small_columns_, found()) : JoinedNames(kind_, found(), small_columns_), out);
-    }
+    if (std::exchange(begun_, true)) return;
+    output_.SetSides(kind_, small_ == 0 ? small_columns_ : found(), small_ == 0 ? found() : small_columns_, context());
+    output_.Header(out);
   }
   void GiveUpTable() {
     held_ = std::make_unique<RowFiles>(memory_ / 8);
@@ -123,14 +123,15 @@ class ProbeRows : public RowMapper<Text, Text> {
   // earlier tables. last: this is the last table.
   void Lines(uint32_t first, std::string_view key, std::string_view rest, bool before, bool last, Out& out) {
     if (first != RowTable::kNone) {
-      if (kind_ == JoinKind::kSemi && !before) line_.Write(key, rest, {}, out);
+      if (kind_ == JoinKind::kSemi && !before) output_.Write(key, rest, {}, context(), out);
       if (!partner_lines_) return;
       for (uint32_t row = first; row != RowTable::kNone; row = table_.next(row)) {
-        line_.Write(key, small_ == 0 ? table_.rest(row) : rest, small_ == 0 ? rest : table_.rest(row), out);
+        output_.Write(key, small_ == 0 ? table_.rest(row) : rest, small_ == 0 ? rest : table_.rest(row), context(),
+                      out);
       }
     } else if (alone_lines_ && last && !before) {
       const std::string_view nothing = partner_lines_ ? std::string_view(nothing_) : std::string_view();
-      line_.Write(key, small_ == 0 ? nothing : rest, small_ == 0 ? rest : nothing, out);
+      output_.Write(key, small_ == 0 ? nothing : rest, small_ == 0 ? rest : nothing, context(), out);
     }
   }
 
@@ -141,10 +142,9 @@ class ProbeRows : public RowMapper<Text, Text> {
   size_t memory_ = 0;
   std::string nothing_;  // separators of a missing row of the small side
   ColumnsFound small_columns_;
-  OutputHeader header_;
+  JoinOutput output_;
   bool begun_ = false;
   OtherFields fields_;
-  JoinLine line_;
   RowTable table_;
   std::unique_ptr<RowFiles> held_, waiting_;  // the small and the large side, if the table was given up
 };
@@ -223,11 +223,10 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
                    .ReadUris(sides[small].uris, format.Files())
                    .Read(Edge::kBroadcast, found)
                    .Shuffle({.sorted = false});
+  Config config = RowsConfig("join", format, large);
+  config.Set("kind", static_cast<size_t>(kind)).Set("small", small).Set("left_bytes", left_bytes);
   plan->Map("join", "join.probe")
-      .Configure(RowsConfig("join", format, large)
-                     .Set("kind", static_cast<size_t>(kind))
-                     .Set("small", small)
-                     .Set("left_bytes", left_bytes))
+      .Configure(AddJoinOutput(format, config))
       .ReadUris(large.uris, format.Files())
       .Read(Edge::kBroadcast, rows)
       .WriteFiles(format.OutputFormat());

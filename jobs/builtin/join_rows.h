@@ -1,4 +1,4 @@
-// Parts that both kinds of join share: join types, the other fields of a row, output lines, and the join of one part.
+// Parts that both kinds of join share: join types, the other fields of a row, and the join of one part.
 #pragma once
 
 #include <algorithm>
@@ -48,48 +48,6 @@ class OtherFields {
   std::string quoted_;
   GrowingBytes rest_;
 };
-
-// An output line: the column, the other fields of the left row, the other fields of the right row.
-class JoinLine {
- public:
-  explicit JoinLine(const CsvDialect& dialect = {}) : dialect_(dialect) {}
-  template <class Out>
-  void Write(std::string_view key, std::string_view left, std::string_view right, Out& out) {
-    if (NeedsQuotes(key, dialect_)) {
-      quoted_.clear();
-      AppendCsvField(key, &quoted_, dialect_);
-      key = quoted_;
-    }
-    line_.Clear();
-    char* to = line_.Extend(key.size() + left.size() + right.size());
-    CopyShort(to, key.data(), key.size());
-    CopyShort(to + key.size(), left.data(), left.size());
-    CopyShort(to + key.size() + left.size(), right.data(), right.size());
-    out.Line(line_.view());
-  }
-
- private:
-  CsvDialect dialect_;
-  std::string quoted_;
-  GrowingBytes line_;
-};
-
-// Returns the names of an output line's columns. The column of the join has its left name. A right column whose name is
-// taken already gets the suffix _right, so that another job can choose it.
-inline std::vector<std::string> JoinedNames(JoinKind kind, const ColumnsFound& left, const ColumnsFound& right) {
-  std::vector<std::string> names = {left.names[left.wanted[0]]};
-  for (uint32_t i = 0; i < left.names.size(); ++i) {
-    if (i != left.wanted[0]) names.push_back(left.names[i]);
-  }
-  if (kind == JoinKind::kSemi || kind == JoinKind::kAnti) return names;
-  for (uint32_t i = 0; i < right.names.size(); ++i) {
-    if (i == right.wanted[0]) continue;
-    std::string name = right.names[i];
-    while (std::find(names.begin(), names.end(), name) != names.end()) name += "_right";
-    names.push_back(std::move(name));
-  }
-  return names;
-}
 
 // Joins one part of both sides by `table`. If the rows of `held` exceed `most_bytes` (for example for one hot key),
 // they are joined in several turns, and each turn reads all rows of `other`. For each of these it calls row(key, rest,

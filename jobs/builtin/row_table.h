@@ -13,8 +13,6 @@
 
 namespace mr::builtin {
 
-using sdk::HashBytes;
-
 class RowTable {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};

@@ -3,18 +3,24 @@
 //   header (first records) --many_to_one--> columns (one task) --broadcast--> the stage that reads rows
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "jobs/builtin/builtin.h"
+#include "jobs/builtin/joined_columns.h"
+#include "jobs/expressions/row_transform.h"
 #include "paceline/args.h"
 #include "paceline/csv.h"
+#include "paceline/hash.h"
 #include "paceline/operator.h"
 #include "paceline/plan.h"
 
 namespace mr::builtin {
+
+using sdk::HashBytes;
 
 // The file format of the sides of a job, and of its output.
 struct TableFormat {
@@ -22,10 +28,11 @@ struct TableFormat {
   std::string quote = "\"";       // one byte, or none
   bool no_header = false;         // inputs have none: columns are named 1, 2, 3, ...
   bool no_output_header = false;  // parts of the output have none
+  expr::RowOptions rows;          // which rows and columns the job works on
 
-  // Declares --separator C, --quote C, --no-header and --no-output-header.
+  // Declares --separator C, --quote C, --no-header, --no-output-header, and the options of `rows`.
   void AddTo(Args* args);
-  // Refuses an invalid separator or quote. Replaces \t by a tab.
+  // Refuses an invalid separator, quote or expression. Replaces \t by a tab.
   void Check(const Args& args);
   // Requires: Check() has passed.
   CsvDialect dialect() const;
@@ -39,10 +46,32 @@ struct TableFormat {
   Config& AddTo(Config& config) const {
     return config.Set("csv", CsvFormatName(dialect())).Set("output_header", writes_header());
   }
+
+ private:
+  std::vector<std::string> where_, select_;  // as given; `rows` has them as one
 };
+
+// Writes the options of rows into a config, and reads them.
+void AddRowOptions(const expr::RowOptions& rows, Config* config);
+expr::RowOptions RowOptionsOf(const Config& config);
+// Bytes at the start of each split in which types of columns are looked for (guess: some hundred rows).
+inline constexpr uint64_t kTypeSampleBytes = 64u << 10;
+
+// Returns the constants of expressions in the job of this attempt.
+expr::Constants ConstantsOf(const Context& context);
 
 // Reads the dialect that TableFormat::AddTo(Config) wrote.
 CsvDialect DialectOf(const Config& config);
+
+// Appends a row's fields as a record. A single empty field is quoted, since an empty line is no row.
+template <class Row>
+void AppendRow(const Row& row, const CsvDialect& dialect, std::string* line) {
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) line->push_back(dialect.separator);
+    AppendCsvField(row[i], line, dialect);
+  }
+  if (row.size() == 1 && row[0].empty() && dialect.quotes) line->append(2, dialect.quote);
+}
 
 // Returns a record with these fields.
 std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& dialect);
@@ -63,6 +92,17 @@ class OutputHeader {
   bool pending_ = false;
 };
 
+// Help text of the options of expr::RowOptions.
+#define MR_ROW_OPTIONS_HELP                                                                                 \
+  "  --where EXPRESSION     work on the rows for which this SQL expression is true, such as\n"              \
+  "                         \"status >= 500 AND path LIKE '/api/%'\"; repeated: all must be true\n"         \
+  "  --select LIST          work on these columns: COLUMN, NAME = EXPRESSION, or * for all, such as\n"      \
+  "                         \"*, hour = strftime('%H', time)\"\n"                                           \
+  "  --types LIST           types for expressions: COLUMN=int, real or text, separated by commas;\n"        \
+  "                         default: found from a sample of the rows\n"                                     \
+  "  --null TEXT            field that stands for a missing value (default: the empty field); repeatable\n" \
+  "  --decimal C            decimal mark of numbers in expressions (default '.')\n"
+
 // Help text of the options of TableFormat, and of the columns that the job writes.
 #define MR_TABLE_FORMAT_HELP(FIRST_LINE, COLUMNS)                                                       \
   "  --separator C          separator of fields (default ','; \\t for a tab)\n"                         \
@@ -71,7 +111,7 @@ class OutputHeader {
   "; columns are named 1, 2, 3, ..., and the output gets no\n"                                          \
   "                         header\n"                                                                   \
   "  --no-output-header     write no header; by default each part of the output begins with one, and\n" \
-  "                         `mrctl fs getmerge` and --output - keep the first\n"                        \
+  "                         `mrctl fs getmerge` and --output - keep the first\n" MR_ROW_OPTIONS_HELP    \
   "columns of the output: " COLUMNS
 
 // One input of a job and the columns that it needs.
@@ -79,20 +119,24 @@ struct TableSide {
   std::string name;
   std::vector<std::string> uris;     // empty: the job's --input
   std::vector<std::string> columns;  // in this order; the operator knows them by index
+  // Whether --where and --select apply to the rows of this side. Otherwise the job applies them to its output rows.
+  bool transformed = true;
 };
 
 // Adds the stages that find the columns. Returns the last one; each stage of rows reads it by broadcast as its last
-// input. `job`: the name in messages.
+// input. `job`: the name in messages. joined: where the sides are not transformed, the rows to which --where and
+// --select apply.
 JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, const std::vector<TableSide>& sides,
-                            JobPlan* plan);
+                            JobPlan* plan, const JoinedTables& joined = {});
 
 // Returns the config of a stage that reads the rows of sides[side].
 Config RowsConfig(const std::string& job, const TableFormat& format, const TableSide& side);
 
 // The columns of one side, as FindColumns sends them.
 struct ColumnsFound {
-  std::vector<uint32_t> wanted;    // index in a row of each wanted column
-  std::vector<std::string> names;  // of all columns
+  std::vector<uint32_t> wanted;       // index in a row of each wanted column
+  std::vector<std::string> names;     // of all columns of the rows that the job works on
+  std::vector<expr::Column> columns;  // of the input; without expressions: no types
 };
 
 // Base of operators that read rows of one side. Derive from it and write Map as
@@ -106,25 +150,32 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     side_ = config.Text("side");
     dialect_ = DialectOf(config);
     header_ = config.Bool("header");
+    options_ = RowOptionsOf(config);
   }
   void Side(std::string_view side, std::string_view found);
 
  protected:
-  // Calls f for each row, except the header and blank lines. Rows with another number of fields than the header are
-  // bad. f may throw BadRecord before it uses the row. Each line of a bad row counts as one bad record.
+  // Calls f for each row that --where keeps, as --select changes it, except the header and blank lines. Rows with
+  // another number of fields than the header are bad, and rows without a value for an expression. f may throw BadRecord
+  // before it uses the row. Each line of a bad row counts as one bad record.
   template <class F>
   void ForEachRow(const Block& block, F&& f) {
     const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
     bool header = header_ && block.offset == 0;
+    const uint64_t file = HashBytes(this->context().input_file());
     ForEachCsvRow(text, dialect_, &row_, [&](const CsvRecord& record, const char* wrong) {
       if (std::exchange(header, false) || record.text.empty()) return;
       try {
         if (wrong != nullptr) throw BadRecord(wrong);
-        if (row_.size() != found_.names.size()) {
+        if (row_.size() != fields_) {
           throw BadRecord("the row has " + std::to_string(row_.size()) + " fields, " +
-                          (header_ ? "the header" : "the first row") + " has " + std::to_string(found_.names.size()));
+                          (header_ ? "the header" : "the first row") + " has " + std::to_string(fields_));
         }
-        f(static_cast<const CsvRow&>(row_));
+        record_ = record.text;
+        current_ = &row_;
+        position_ = file + OffsetOf(block, record);
+        if (transform_ && !Transform()) return;
+        f(*current_);
       } catch (const BadRecord& bad) {
         const std::string place = PlaceOf(block, record);
         this->context().FailedIn(place);  // the failure's place if there are too many
@@ -142,31 +193,57 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   uint32_t column(size_t i) const { return found_.wanted[i]; }
   const ColumnsFound& found() const { return found_; }
   const CsvDialect& dialect() const { return dialect_; }
+  // Returns the text of the current row's record, without its line end, if --select did not change it.
+  std::optional<std::string_view> unchanged_record() const {
+    return current_ == &row_ ? std::optional(record_) : std::nullopt;
+  }
   char separator() const { return dialect_.separator; }
+  // Returns a number that identifies the current row: equal in all attempts, and apart by chance for different rows.
+  uint64_t position() const { return position_; }
   // Refuses the current row: its `column` is no `wanted`.
   [[noreturn]] void RefuseField(uint32_t column, const std::string& wanted) const {
-    throw BadRecord("column '" + found_.names[column] + "' has '" + std::string(row_[column].substr(0, 60)) +
+    throw BadRecord("column '" + found_.names[column] + "' has '" + std::string((*current_)[column].substr(0, 60)) +
                     "', which is no " + wanted);
   }
 
  private:
+  static uint64_t OffsetOf(const Block& block, const CsvRecord& record) {
+    return block.offset + static_cast<uint64_t>(record.text.data() - block.text.data());
+  }
   std::string PlaceOf(const Block& block, const CsvRecord& record) {
-    const uint64_t offset = block.offset + static_cast<uint64_t>(record.text.data() - block.text.data());
-    return this->context().input_file() + ", byte " + std::to_string(offset);
+    return this->context().input_file() + ", byte " + std::to_string(OffsetOf(block, record));
+  }
+  // Filters and changes the current row. Returns false if the row is dropped. Errors: BadRecord.
+  bool Transform() {
+    std::string why;
+    const auto result = transform_->Apply(row_, position_, &current_, &why);
+    if (result == expr::RowTransform::Result::kBad) throw BadRecord(why);
+    return result == expr::RowTransform::Result::kKeep;
   }
 
   std::string job_, side_;
   CsvDialect dialect_;
   bool header_ = true;
+  expr::RowOptions options_;
+  std::optional<expr::RowTransform> transform_;
   ColumnsFound found_;
-  CsvRow row_;
+  size_t fields_ = 0;                // of each row of the input
+  CsvRow row_;                       // of the input
+  const CsvRow* current_ = nullptr;  // that the job works on
+  std::string_view record_;
+  uint64_t position_ = 0;
 };
 
 ColumnsFound DecodeColumns(std::string_view bytes);
 
 template <class KOut, class VOut>
 void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) {
-  if (side == side_) found_ = DecodeColumns(found);
+  if (side != side_) return;
+  found_ = DecodeColumns(found);
+  fields_ = found_.columns.size();
+  if (!options_.any()) return;
+  const std::string wrong = transform_.emplace().Compile(options_, found_.columns, ConstantsOf(this->context()));
+  if (!wrong.empty()) throw FinalError(job_ + ": " + wrong);
 }
 
 // Encodes a list of texts for a config, and decodes it. Errors: JobError if the bytes are no such list.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jobs/expressions/types.h"
 #include "paceline/args.h"
 #include "paceline/csv.h"
 
@@ -16,6 +17,14 @@ struct TableHeader {
   std::string file;
   std::vector<std::string> fields;  // names, or 1, 2, 3, ...
   std::string only;                 // the only field, if there is one
+  bool selected = false;            // the names are those of --select
+
+  // Replaces the columns by those that --select makes of them.
+  void Select(std::vector<std::string> names) {
+    fields = std::move(names);
+    only.clear();
+    selected = true;
+  }
 };
 
 // Reads a file's first record into *header. Returns the error, or "".
@@ -88,9 +97,12 @@ inline bool AnyNumber(const std::string& text) {
 // Returns a text with the existing columns and a suggestion.
 inline std::string Known(const TableHeader& header, const std::string& missing, bool named, char separator) {
   constexpr size_t kMostNames = 30;  // in one message
-  std::string text = named ? "; its header names: " : "; without a header they are: ";
+  std::string text = header.selected ? "; --select has: "
+                     : named         ? "; its header names: "
+                                     : "; without a header they are: ";
   for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i) text += (i == 0 ? "" : ", ") + header.fields[i];
   if (header.fields.size() > kMostNames) text += ", ... (" + std::to_string(header.fields.size()) + " in all)";
+  if (header.selected) return text + " (add it to --select, or * for all)";
   if (const char other = OtherSeparator(header.only, separator); other != '\0') {
     return text + "; that is one column: is it --separator '" + (other == '\t' ? "\\t" : std::string(1, other)) + "'?";
   }
@@ -99,6 +111,28 @@ inline std::string Known(const TableHeader& header, const std::string& missing, 
 }
 
 }  // namespace table_internal
+
+// Returns a text with the columns that expressions may name.
+inline std::string KnownColumns(const std::vector<expr::Column>& columns, bool named) {
+  TableHeader header;
+  for (const expr::Column& column : columns) header.fields.push_back(column.name);
+  return table_internal::Known(header, "", named, '\0');
+}
+
+// Returns the columns with the types that were found in a sample.
+inline std::vector<expr::Column> TypedColumns(const std::vector<std::string>& names,
+                                              const std::vector<expr::TypeFinder>& types) {
+  std::vector<expr::Column> columns;
+  for (size_t i = 0; i < names.size(); ++i) {
+    expr::Column column{names[i], expr::Type::kText, false, ""};
+    if (i < types.size()) {
+      column.type = types[i].type();
+      column.example = types[i].example();
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
 
 // Returns one text with all errors in the columns of all sides, or "". named: the headers have names.
 inline std::string WrongColumns(const std::vector<SideColumns>& sides, bool named, char separator) {

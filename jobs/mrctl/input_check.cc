@@ -15,16 +15,16 @@
 #include "common/io/files.h"
 #include "common/io/input_files.h"
 #include "dfs/client/dfs_client.h"
-#include "jobs/builtin/table_header.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/part_headers.h"
+#include "jobs/mrctl/table_check.h"
 #include "jobs/mrctl/uri.h"
 
 namespace mr::ctl {
 namespace {
 
-// For a table's header, and for blank lines before the first row without one (guess: people write headers).
+// For a table's header, for blank lines before the first row without one, and for the types of columns (guess).
 constexpr uint64_t kHeaderBytes = 64u << 10;
 
 bool LeftOut(const std::string& path) {
@@ -37,13 +37,13 @@ class InputCheck {
   InputCheck(const SpecOptions& options, Client* client, std::vector<std::string>* notes)
       : options_(options), client_(client), notes_(notes) {}
 
-  Status Run(const Plan& plan) {
-    for (const PlanStage& stage : plan.stages) {
+  Status Run(Plan* plan) {
+    for (const PlanStage& stage : plan->stages) {
       for (const PlanInput& input : stage.inputs) {
         if (input.files) MR_RETURN_IF_ERROR(CheckContainers(input));
       }
     }
-    MR_RETURN_IF_ERROR(CheckHeaders(plan));
+    MR_RETURN_IF_ERROR(CheckHeaders(*plan));
     return CheckTables(plan);
   }
 
@@ -115,47 +115,27 @@ class InputCheck {
     return known->second;
   }
 
-  Status CheckTables(const Plan& plan) {
-    std::vector<builtin::SideColumns> sides;
-    for (const PlanTable& table : plan.tables) {
-      const auto dialect = ParseCsvFormat(table.format);
-      if (!dialect) continue;
+  Status CheckTables(Plan* plan) {
+    std::vector<TableHead> heads;
+    for (const PlanTable& table : plan->tables) {
       for (const std::string& uri : UrisOf(table.uris, -1)) {
         const auto files = FilesOf(uri);
         if (files.empty()) continue;
-        const auto record = FirstRecord(files.front(), *dialect, table.header);
-        if (!record) break;
-        builtin::SideColumns side{{}, table.columns};
-        const std::string wrong =
-            builtin::ReadTableHeader(files.front(), *record, *dialect, table.header, &side.header);
-        if (!wrong.empty()) return InvalidArgument(wrong);
-        sides.push_back(std::move(side));
+        if (auto head = HeadOf(files.front(), table)) heads.push_back(*std::move(head));
         break;
       }
     }
-    if (sides.empty()) return Status::Ok();
-    const PlanTable& first = plan.tables.front();  // all tables of a job have one format
-    const std::string wrong =
-        builtin::WrongColumns(sides, first.header, ParseCsvFormat(first.format).value_or(CsvDialect()).separator);
-    return wrong.empty() ? Status::Ok() : InvalidArgument(wrong);
+    return CheckTableHeads(*plan, heads, &plan->notes);
   }
 
   // Returns nothing if the file cannot be read here, is compressed, or has no complete record in its first bytes.
-  std::optional<std::string> FirstRecord(const std::string& file, const CsvDialect& dialect, bool header) {
+  std::optional<TableHead> HeadOf(const std::string& file, const PlanTable& table) {
     const auto head = Head(file, kHeaderBytes);
     if (!head || CompressionOfName(file) != Compression::kNone || head->starts_with("\x1f\x8b") ||
         head->starts_with("\x28\xb5\x2f\xfd")) {
       return std::nullopt;
     }
-    std::optional<std::string> found;
-    const std::string_view text = WithoutByteOrderMark(*head);
-    ForEachCsvRecord(text, dialect, [&](const CsvRecord& record) {
-      if (found || (!header && (record.text.empty() || record.bad))) return;
-      const bool cut =
-          head->size() == kHeaderBytes && record.with_end.data() + record.with_end.size() == text.data() + text.size();
-      if (!cut) found = record.text;
-    });
-    return found;
+    return ReadTableHead(file, *head, head->size() < kHeaderBytes, table);
   }
 
   // Returns the first files of a URI, in the order in which a job reads them.
@@ -264,7 +244,7 @@ class InputCheck {
 
 }  // namespace
 
-Status CheckInputs(const Plan& plan, const SpecOptions& options, Client* client, std::vector<std::string>* notes) {
+Status CheckInputs(Plan* plan, const SpecOptions& options, Client* client, std::vector<std::string>* notes) {
   return InputCheck(options, client, notes).Run(plan);
 }
 

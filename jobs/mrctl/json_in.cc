@@ -194,6 +194,16 @@ Result<Plan> ParsePlan(std::string_view text) {
     }
     if (plan.stages.empty()) throw Wrong{"there are no stages"};
     plan.notes = GetOr<std::vector<std::string>>(document, "notes", {}, "plan");
+    if (document.contains("expressions")) {
+      const Json& e = document["expressions"];
+      plan.expressions = PlanExpressions{GetOr<std::string>(e, "where", "", "expressions"),
+                                         GetOr<std::string>(e, "select", "", "expressions"),
+                                         GetOr<std::string>(e, "types", "", "expressions"),
+                                         GetOr<std::vector<std::string>>(e, "nulls", {}, "expressions"),
+                                         GetOr<std::string>(e, "decimal", ".", "expressions"),
+                                         GetOr<uint64_t>(e, "joined", 0, "expressions"),
+                                         GetOr<std::vector<std::string>>(e, "hidden", {}, "expressions")};
+    }
     if (document.contains("tables")) {
       for (const Json& table : document["tables"]) {
         plan.tables.push_back({GetOr<std::string>(table, "side", "", "tables"),

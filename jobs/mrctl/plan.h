@@ -50,6 +50,15 @@ struct PlanTable {
   std::vector<std::string> columns;
 };
 
+// Expressions over the rows of the tables (RowExpressions in jobs/sdk/paceline/plan.h).
+struct PlanExpressions {
+  std::string where, select, types;
+  std::vector<std::string> nulls;
+  std::string decimal;
+  uint64_t joined = 0;
+  std::vector<std::string> hidden;
+};
+
 struct PlanStage {
   std::string name, op;
   std::string config;  // decoded
@@ -74,6 +83,7 @@ struct Plan {
   std::vector<PlanStage> stages;
   std::vector<std::string> notes;  // for people: the reasons for the plan's choices
   std::vector<PlanTable> tables;
+  std::optional<PlanExpressions> expressions;
   std::vector<std::string> wants_bytes;  // URIs and paths of unknown sizes that the plan asked for
   std::map<std::string, uint32_t> operator_flags;
   std::map<std::string, OperatorTypes> operator_types;  // of operators that declare types

@@ -172,7 +172,7 @@ class Submission {
       if (plan_.options.local == 0) notes.insert(notes.end(), library_warnings_.begin(), library_warnings_.end());
       for (std::string& text : UnusedFunctions(plan)) notes.push_back(std::move(text));
     }
-    MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
+    MR_RETURN_IF_ERROR(CheckInputs(&plan, plan_.spec, client_.get(), &notes));
     AddQueueNote(&notes);
     for (const std::string& note : notes) {
       if (!settings_.quiet) PrintErr("mrctl: " + note + "\n");

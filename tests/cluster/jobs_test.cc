@@ -257,7 +257,7 @@ TEST_F(JobsTest, AJoinOfThreeTablesWithSumsEqualsSqlites) {
                                    Uri("lineitem.csv") +
                                    "\", \"--left-on\", \"3\", \"--right-on\", \"1\"]\n"
                                    "[[step]]\njob = \"aggregate\"\ninput = \"@items\"\n"
-                                   "args = [\"--no-header\", \"--by\", \"3,4\", \"--agg\", \"count,sum(5),max(5)\"]\n")
+                                   "args = [\"--no-header\", \"--by\", \"2,4\", \"--agg\", \"count,sum(5),max(5)\"]\n")
                   .ok());
   const std::string expected =
       In("sqlite3 -csv :memory: 'create table c(k int, s text)' 'create table o(k int, c int, y int)' 'create table "

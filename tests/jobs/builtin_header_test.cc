@@ -36,10 +36,10 @@ TEST(HeaderTest, NamesTheColumnsInEachPart) {
       args.insert(args.end(), {"--left", "l", "--right", "r", "--on", "user", "--broadcast-bytes", bytes});
       ExpectHeader("join", args, header);
     };
-    join({}, "user,time,page,id,page_right\n");
+    join({}, "user,time,page,id,right_page\n");
     join({"--type", "semi"}, "user,time,page\n");
     join({"--type", "anti"}, "user,time,page\n");
-    join({"--type", "full"}, "user,time,page,id,page_right\n");
+    join({"--type", "full"}, "user,time,page,id,right_page\n");
   }
 }
 
@@ -51,15 +51,15 @@ TEST(HeaderTest, EitherSideOfAJoinMayBeSentToAllTasks) {
         job.Run("join", {"--left", "l", "--right", "r", "--left-on", "user", "--right-on", "user"});
     ASSERT_TRUE(result.ok) << result.error;
     ASSERT_EQ(result.stages.back().op, "join.probe");
-    EXPECT_EQ(result.header, "user,time,page,id,page_right\n");
+    EXPECT_EQ(result.header, "user,time,page,id,right_page\n");
   }
 }
 
-TEST(HeaderTest, ANameThatIsTakenGetsASuffixUntilItIsFree) {
+TEST(HeaderTest, ANameThatIsTakenGetsAPrefixUntilItIsFree) {
   LocalJob job(Builtins(), Shapes()[1]);
-  job.File("l", "k,a,a_right\n1,2,3\n").File("r", "k,a\n1,4\n");
+  job.File("l", "k,a,right_a\n1,2,3\n").File("r", "k,a\n1,4\n");
   EXPECT_EQ(job.Run("join", {"--left", "l", "--right", "r", "--on", "k"}).Output(),
-            "k,a,a_right,a_right_right\n1,2,3,4\n");
+            "k,a,right_a,right_right_a\n1,2,3,4\n");
 }
 
 TEST(HeaderTest, IsQuotedLikeTheRowsAndHasTheirSeparator) {

@@ -22,6 +22,8 @@ const std::map<std::string, std::vector<std::string>> kArgs = {
     {"distinct", {"--count"}},
     {"invertedindex", {}},
     {"pagerank", {"--rounds", "3"}},
+    {"parse", {"--apache", "--where", "status = 200"}},
+    {"select", {"--where", "a > 1", "--limit", "3"}},
     {"sessionize", {"--user", "u", "--time", "t"}},
     {"terasort", {"sort"}},
     {"topk", {"--by", "a"}},

@@ -37,7 +37,7 @@ class InputsTest : public testing::Test {
     table.format = "csv";
     Plan plan;
     plan.tables = {table};
-    return CheckInputs(plan, options_, nullptr, &notes_);
+    return CheckInputs(&plan, options_, nullptr, &notes_);
   }
   // Checks a plan of a job on lines.
   Status CheckLines(const std::string& uri, const std::string& format = "text") {
@@ -48,7 +48,7 @@ class InputsTest : public testing::Test {
     Plan plan;
     plan.stages.resize(2);
     for (PlanStage& stage : plan.stages) stage.inputs = {input};
-    return CheckInputs(plan, options_, nullptr, &notes_);
+    return CheckInputs(&plan, options_, nullptr, &notes_);
   }
 
   std::string root_;
@@ -92,6 +92,36 @@ TEST_F(InputsTest, AColumnThatATableHasNotIsToldBeforeTheJobRuns) {
 }
 
 // Its beginning says nothing of the columns behind it.
+TEST_F(InputsTest, ExpressionsAreCheckedBeforeTheJobRunsAndTheirTypesAreNoted) {
+  Write("t.csv", "wanted,amount\nx,12\ny,n/a\n");
+  const auto check = [&](const PlanExpressions& expressions, Plan* plan) {
+    plan->tables = {{.uris = {"t.csv"}, .format = "csv", .header = true, .columns = {"wanted"}}};
+    plan->expressions = expressions;
+    return CheckInputs(plan, options_, nullptr, &notes_);
+  };
+  Plan missing, mistake, dropped, good;
+  EXPECT_THAT(check({.where = "amont = 1", .decimal = "."}, &missing).message(),
+              HasSubstr("no column 'amont' (did you mean 'amount'?); its header names: wanted, amount"));
+  EXPECT_THAT(check({.where = "amount > 1", .decimal = "."}, &mistake).message(), HasSubstr("because it has 'n/a'"));
+  EXPECT_THAT(check({.select = "amount", .decimal = "."}, &dropped).message(),
+              HasSubstr("has no column 'wanted'; --select has: amount"));
+  EXPECT_TRUE(check({.where = "amount > 1", .nulls = {"n/a"}, .decimal = "."}, &good).ok());
+  EXPECT_THAT(good.notes, testing::ElementsAre("columns of the expressions: amount int (found)"));
+  EXPECT_TRUE(notes_.empty());
+}
+
+TEST_F(InputsTest, ExpressionsOfAJoinSeeBothTables) {
+  Write("l.csv", "id,n\n1,2\n");
+  Write("r.csv", "id,n\n1,3\n");
+  Plan plan;
+  plan.tables = {{"left", {"l.csv"}, "csv", true, {"id"}}, {"right", {"r.csv"}, "csv", true, {"id"}}};
+  plan.expressions = PlanExpressions{"n < right_n", "", "", {}, ".", 2, {"", "id"}};
+  EXPECT_EQ(CheckInputs(&plan, options_, nullptr, &notes_).message(), "");
+  plan.expressions->where = "m = 1";
+  EXPECT_THAT(CheckInputs(&plan, options_, nullptr, &notes_).message(),
+              HasSubstr("no column 'm'; its header names: id, n, right_n"));
+}
+
 TEST_F(InputsTest, OfAHeaderThatIsLongerThanWhatIsLookedAtNothingIsSaid) {
   std::string header = "c0";
   for (int i = 1; header.size() < 100'000; ++i) header += ",c" + std::to_string(i);

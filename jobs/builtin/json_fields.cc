@@ -1,0 +1,185 @@
+#include "jobs/builtin/json_fields.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "paceline/error.h"
+#include "paceline/json_text.h"
+
+namespace mr::builtin {
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void RefusePath(const std::string& path) {
+  throw JobError("'" + path + "' is no path in JSON; write one as name, address.city, tags[0] or \"a key\".name");
+}
+
+}  // namespace
+
+// Receives the events of the parser. Containers that a path names are written again as JSON.
+class JsonReader {
+ public:
+  explicit JsonReader(JsonFields* fields) : fields_(fields) {}
+
+  bool null() { return Value("null", ""); }
+  bool boolean(bool value) { return Value(value ? "true" : "false", value ? "true" : "false"); }
+  bool number_integer(Json::number_integer_t value) { return Number(std::to_string(value)); }
+  bool number_unsigned(Json::number_unsigned_t value) { return Number(std::to_string(value)); }
+  bool number_float(Json::number_float_t, const std::string& text) { return Number(text); }
+  bool string(std::string& value) {
+    if (levels_.empty()) return false;
+    return Value(open_.empty() ? std::string() : sdk::JsonString(value), value);
+  }
+  bool binary(Json::binary_t&) { return false; }
+  bool start_object(size_t) { return Start('{', false); }
+  bool start_array(size_t) { return Start('[', true); }
+  bool end_object() { return End('}'); }
+  bool end_array() { return End(']'); }
+  bool key(std::string& name) {
+    Level& level = levels_.back();
+    next_ = kNowhere;
+    if (level.node != kNowhere) {
+      for (const auto& [key, node] : fields_->nodes_[level.node].keys) {
+        if (key == name) next_ = node;
+      }
+    }
+    if (!open_.empty()) {
+      Comma();
+      Write(sdk::JsonString(name) + ":");
+      after_key_ = true;
+    }
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+
+ private:
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+  static constexpr size_t kMostDepth = 200;  // of containers; deeper lines are refused
+  struct Level {
+    uint32_t node;
+    bool array;
+    uint64_t index = 0;
+    bool first = true;
+  };
+  struct Open {
+    int field;
+    size_t depth;  // the container's level
+  };
+
+  // Returns the place of the value that begins now.
+  uint32_t Place() {
+    if (levels_.empty()) return 0;
+    Level& level = levels_.back();
+    if (!level.array) return next_;
+    const uint64_t index = level.index++;
+    if (level.node == kNowhere) return kNowhere;
+    for (const auto& [at, node] : fields_->nodes_[level.node].indexes) {
+      if (at == index) return node;
+    }
+    return kNowhere;
+  }
+  void Write(std::string_view text) {
+    for (const Open& open : open_) fields_->values_[static_cast<size_t>(open.field)] += text;
+  }
+  void Comma() {
+    if (levels_.empty() || open_.empty()) return;
+    if (!std::exchange(levels_.back().first, false)) Write(",");
+  }
+  void BeginValue() {
+    if (!std::exchange(after_key_, false)) Comma();
+  }
+  bool Number(const std::string& text) { return Value(text, text); }
+  bool Value(std::string_view json, std::string_view plain) {
+    if (levels_.empty()) return false;  // the line is no object
+    BeginValue();
+    Write(json);
+    const uint32_t place = Place();
+    const int field = place == kNowhere ? -1 : fields_->nodes_[place].field;
+    if (field >= 0) fields_->values_[static_cast<size_t>(field)].assign(plain);
+    return true;
+  }
+  bool Start(char bracket, bool array) {
+    if ((levels_.empty() && array) || levels_.size() >= kMostDepth) return false;
+    BeginValue();
+    const uint32_t place = Place();
+    const int field = place == kNowhere ? -1 : fields_->nodes_[place].field;
+    if (field >= 0) {
+      fields_->values_[static_cast<size_t>(field)].clear();
+      open_.push_back({field, levels_.size()});
+    }
+    Write({&bracket, 1});
+    levels_.push_back({place, array});
+    return true;
+  }
+  bool End(char bracket) {
+    levels_.pop_back();
+    Write({&bracket, 1});
+    if (!open_.empty() && open_.back().depth == levels_.size()) open_.pop_back();
+    return true;
+  }
+
+  JsonFields* fields_;
+  std::vector<Level> levels_;
+  std::vector<Open> open_;  // containers that are being written
+  uint32_t next_ = kNowhere;
+  bool after_key_ = false;
+};
+
+JsonFields::JsonFields(const std::vector<std::string>& paths) : values_(paths.size()) {
+  for (size_t i = 0; i < paths.size(); ++i) Add(paths[i], static_cast<int>(i));
+}
+
+void JsonFields::Add(const std::string& path, int field) {
+  uint32_t at = 0;
+  const auto child = [&](auto Node::*list, const auto& step) {
+    auto& children = nodes_[at].*list;
+    const auto known = std::find_if(children.begin(), children.end(), [&](const auto& c) { return c.first == step; });
+    if (known != children.end()) return known->second;
+    const auto made = static_cast<uint32_t>(nodes_.size());
+    children.emplace_back(step, made);
+    nodes_.emplace_back();
+    return made;
+  };
+  size_t i = path.rfind("$.", 0) == 0 ? 2 : 0;
+  for (bool begin = true; i < path.size(); begin = false) {
+    if (path[i] == '[') {
+      const size_t end = path.find(']', i);
+      const std::string digits = path.substr(i + 1, end == path.npos ? 0 : end - i - 1);
+      if (begin || digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != digits.npos)
+        RefusePath(path);
+      at = child(&Node::indexes, static_cast<uint64_t>(std::stoul(digits)));
+      i = end + 1;
+      continue;
+    }
+    if (!begin && path[i++] != '.') RefusePath(path);
+    std::string key;
+    if (i < path.size() && path[i] == '"') {
+      const size_t end = path.find('"', i + 1);
+      if (end == path.npos) RefusePath(path);
+      key = path.substr(i + 1, end - i - 1);
+      i = end + 1;
+    } else {
+      const size_t end = std::min(path.find_first_of(".[", i), path.size());
+      key = path.substr(i, end - i);
+      i = end;
+      if (key.empty()) RefusePath(path);
+    }
+    at = child(&Node::keys, key);
+  }
+  if (at == 0) RefusePath(path);
+  if (nodes_[at].field >= 0) throw JobError("the path '" + path + "' is given twice");
+  nodes_[at].field = field;
+}
+
+bool JsonFields::Parse(std::string_view line, CsvRow* row) {
+  for (std::string& value : values_) value.clear();
+  JsonReader reader(this);
+  if (!Json::sax_parse(line.begin(), line.end(), &reader)) return false;
+  row->Clear();
+  row->NotPlain();
+  for (const std::string& value : values_) row->Add(value);
+  return true;
+}
+
+}  // namespace mr::builtin

@@ -1,0 +1,37 @@
+// Picks values out of lines of JSON by their paths.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paceline/csv.h"
+
+namespace mr::builtin {
+
+class JsonFields {
+ public:
+  JsonFields() = default;
+  // A path has keys and indexes: name, address.city, tags[0], "a key.with dots".x. Errors: JobError for other texts.
+  explicit JsonFields(const std::vector<std::string>& paths);
+
+  // Sets one field per path; valid until the next call. Texts are without quotes and escapes; numbers, true and false
+  // are as written; objects and arrays are JSON; null and missing values are empty. Of equal keys the last one counts.
+  // Returns false if the line is no JSON object.
+  bool Parse(std::string_view line, CsvRow* row);
+
+ private:
+  friend class JsonReader;
+  struct Node {
+    int field = -1;  // of the paths; -1: none ends here
+    std::vector<std::pair<std::string, uint32_t>> keys;
+    std::vector<std::pair<uint64_t, uint32_t>> indexes;
+  };
+  void Add(const std::string& path, int field);
+
+  std::vector<Node> nodes_{1};  // a tree of paths; 0 is the root
+  std::vector<std::string> values_;
+};
+
+}  // namespace mr::builtin

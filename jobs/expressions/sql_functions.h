@@ -1,0 +1,33 @@
+// SQL functions beside SQLite's own, and functions that expressions may not call.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace mr::expr {
+
+// The state of random(): equal for equal rows, in all attempts of a task.
+struct RowRandom {
+  uint64_t seed = 0;
+  uint64_t position = 0;  // of the row
+  uint64_t calls = 0;     // in this row
+};
+
+// Adds to the database:
+//   X REGEXP P, regexp(P, X)          1 if the RE2 pattern P matches a part of X
+//   regexp_extract(X, P [, GROUP])    the first match of P in X, or a group of it; NULL without one
+//   regexp_replace(X, P, R)           X with all matches of P replaced; \1 in R is group 1
+//   split_part(X, SEPARATOR, N)       part N of X, from 1, or from the end if N < 0; '' if there are fewer
+//   random()                          a whole number from the row's position
+// random: must live as long as the database. Errors: throws std::bad_alloc.
+void AddFunctions(sqlite3* db, RowRandom* random);
+
+// The start of the message for a pattern that RE2 refuses.
+inline constexpr std::string_view kInvalidPattern = "the pattern '";
+
+// Returns whether expressions may call a function: its result follows from its arguments, the row and the constants.
+bool MayCall(const char* function);
+
+}  // namespace mr::expr
