@@ -29,7 +29,7 @@ class JoinOutput {
   JoinOutput() = default;
   explicit JoinOutput(const Config& config)
       : dialect_(DialectOf(config)),
-        header_(config),
+        output_(config),
         options_(RowOptionsOf(Config::Decode(config.Text("joined_rows")))) {}
 
   // Sets the sides' columns. Required before all below.
@@ -47,7 +47,7 @@ class JoinOutput {
 
   template <class Out>
   void Header(Out& out) {
-    header_.Emit(names_, out);
+    output_.Header(names_, out);
   }
 
   // Writes the line of a row: the left fields with the column of the join in its place, then the right fields. left,
@@ -71,7 +71,7 @@ class JoinOutput {
     CopyShort(to, key.data(), key.size());
     CopyShort(to + key.size(), left.data(), left.size());
     CopyShort(to + key.size() + left.size(), right.data(), right.size());
-    if (!rows_) return out.Line(line_.view());
+    if (!rows_) return output_.Line(line_.view(), out);
     Transform(context, out);
   }
 
@@ -103,7 +103,7 @@ class JoinOutput {
         case expr::RowTransform::Result::kKeep:
           text_.clear();
           AppendRow(*changed, dialect_, &text_);
-          return out.Line(text_);
+          return output_.Line(text_, out);
         case expr::RowTransform::Result::kBad: break;
       }
     }
@@ -115,7 +115,7 @@ class JoinOutput {
   static constexpr size_t kPlaceBytes = 100;  // of a row in a message
 
   CsvDialect dialect_;
-  OutputHeader header_;
+  TableOutput output_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> rows_;
   std::vector<std::string> names_;

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <deque>
 
-#include "jobs/builtin/json_fields.h"
 #include "jobs/builtin/table.h"
 #include "jobs/builtin/times.h"
-#include "jobs/expressions/tokens.h"
+#include "jobs/expressions/json_fields.h"
 
 namespace mr::builtin {
 namespace {
@@ -181,7 +180,7 @@ class JsonParser : public LineParser {
       columns_.push_back(std::move(name));
       list.push_back(path);
     }
-    fields_ = JsonFields(list);
+    fields_ = expr::JsonFields(list);
   }
 
   bool Parse(std::string_view line, CsvRow* row) override { return fields_.Parse(line, row); }
@@ -192,7 +191,7 @@ class JsonParser : public LineParser {
     return from == text.npos ? "" : text.substr(from, to - from + 1);
   }
 
-  JsonFields fields_;
+  expr::JsonFields fields_;
 };
 
 // ---- Separators ----
@@ -250,16 +249,16 @@ void LineFormat::Check(const Args& args) {
 }
 
 void LineFormat::AddTo(Config* config) const {
-  config->Set("apache", apache).Set("regex", regex).Set("json", json).Set("split", split);
+  config->Set("line_apache", apache).Set("line_regex", regex).Set("line_json", json).Set("line_split", split);
   config->Set("line_columns", EncodeTexts(columns));
 }
 
 LineFormat LineFormat::Of(const Config& config) {
   LineFormat format;
-  format.apache = config.Bool("apache");
-  format.regex = config.Text("regex");
-  format.json = config.Text("json");
-  format.split = config.Text("split");
+  format.apache = config.Bool("line_apache");
+  format.regex = config.Text("line_regex");
+  format.json = config.Text("line_json");
+  format.split = config.Text("line_split");
   format.columns = DecodeTexts(config.Text("line_columns"));
   return format;
 }

@@ -50,12 +50,12 @@ class ParseLines : public BlockMapper<Text, Text> {
     const Config config = context().config();
     parser_ = LineParser::Make(LineFormat::Of(config));
     dialect_ = DialectOf(config);
-    header_ = OutputHeader(config);
+    output_ = TableOutput(config);
     options_ = RowOptionsOf(config);
     names_ = parser_->columns();
   }
   void Map(const Block& block, Out& out) {
-    header_.Emit(names_, out);
+    output_.Header(names_, out);
     const uint64_t file = HashBytes(context().input_file());
     ForEachLine(block.text, [&](std::string_view line) {
       if (!parser_->Parse(WithoutCr(line), &row_)) {
@@ -67,10 +67,10 @@ class ParseLines : public BlockMapper<Text, Text> {
       if (rows_ && !Transform(block, file, line, &row)) return;
       line_.clear();
       AppendRow(*row, dialect_, &line_);
-      out.Line(line_);
+      output_.Line(line_, out);
     });
   }
-  void End(Out& out) { header_.Emit(names_, out); }
+  void End(Out& out) { output_.Header(names_, out); }
 
  protected:
   void UseColumns(std::string_view found) {
@@ -94,7 +94,7 @@ class ParseLines : public BlockMapper<Text, Text> {
 
   std::unique_ptr<LineParser> parser_;
   CsvDialect dialect_;
-  OutputHeader header_;
+  TableOutput output_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> rows_;
   std::vector<std::string> names_;
@@ -119,6 +119,8 @@ void PlanParse(const std::vector<std::string>& argv, JobPlan& plan) {
   args.Parse(argv);
   format.Check(args);
   lines.Check(args);
+  if (format.format != "csv")
+    args.Refuse("--format is of tables; the lines have the form that --json or another option names");
   Config config;
   lines.AddTo(&config);
   format.AddTo(config);

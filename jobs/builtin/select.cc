@@ -63,18 +63,18 @@ class WriteSelected : public SelectedRows<Text, Text> {
  public:
   void Open() {
     SelectedRows::Open();
-    header_ = OutputHeader(context().config());
+    output_ = TableOutput(context().config());
   }
   void Map(const Block& block, Out& out) {
     ForEachLine(block, [&](std::string_view line) {
-      header_.Emit(found().names, out);
-      out.Line(line);
+      output_.Header(found().names, out);
+      output_.Line(line, out);
     });
   }
-  void End(Out& out) { header_.Emit(found().names, out); }
+  void End(Out& out) { output_.Header(found().names, out); }
 
  private:
-  OutputHeader header_;
+  TableOutput output_;
 };
 
 // Emits the first rows of a task, each under a key that orders it among all.
@@ -99,20 +99,20 @@ class FirstOfAll : public Reducer<std::pair<uint32_t, uint64_t>, std::string, Te
                    public SideInput<std::string, std::string> {
  public:
   void Open() {
-    header_ = OutputHeader(context().config());
+    output_ = TableOutput(context().config());
     left_ = context().config().Int("limit");
   }
   void Side(std::string_view, std::string_view found) { names_ = DecodeColumns(found).names; }
   void Reduce(const KeyView<std::pair<uint32_t, uint64_t>>&, Values<std::string>& lines, Out& out) {
-    header_.Emit(names_, out);
+    output_.Header(names_, out);
     for (const std::string_view line : lines) {
-      if (left_-- > 0) out.Line(line);
+      if (left_-- > 0) output_.Line(line, out);
     }
   }
-  void End(Out& out) { header_.Emit(names_, out); }
+  void End(Out& out) { output_.Header(names_, out); }
 
  private:
-  OutputHeader header_;
+  TableOutput output_;
   std::vector<std::string> names_;
   int64_t left_ = 0;
 };

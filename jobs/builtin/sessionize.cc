@@ -38,11 +38,11 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
     const Config config = context().config();
     gap_ = config.Int("gap_ms") * 1000;
     dialect_ = DialectOf(config);
-    header_ = OutputHeader(config);
+    output_ = TableOutput(config);
     names_ = {config.Text("user"), "session", "first_time", "last_time", "events"};
   }
   void Reduce(std::string_view user, SortedValues<std::string, int64_t, std::string>& events, Out& out) {
-    header_.Emit(names_, out);
+    output_.Header(names_, out);
     uint64_t session = 0, count = 0;
     int64_t last_micros = 0;
     for (const auto& [micros, time] : events) {
@@ -58,7 +58,7 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
     }
     Write(user, session, count, out);
   }
-  void End(Out& out) { header_.Emit(names_, out); }
+  void End(Out& out) { output_.Header(names_, out); }
 
  private:
   void Write(std::string_view user, uint64_t session, uint64_t events, Out& out) {
@@ -68,12 +68,12 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
       line_ += dialect_.separator;
       AppendCsvField(field, &line_, dialect_);
     }
-    out.Line(line_);
+    output_.Line(line_, out);
   }
 
   int64_t gap_ = 0;  // microseconds
   CsvDialect dialect_;
-  OutputHeader header_;
+  TableOutput output_;
   std::vector<std::string> names_;
   std::string first_, last_, line_;
 };

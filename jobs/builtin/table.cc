@@ -1,6 +1,7 @@
 #include "jobs/builtin/table.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace mr::builtin {
 namespace {
@@ -17,6 +18,16 @@ std::string_view TakeSized(std::string_view* bytes) {
   const std::string_view text = bytes->substr(colon + 1, n);
   bytes->remove_prefix(colon + 1 + n);
   return text;
+}
+
+// Returns the format without .gz or .zst.
+std::string WithoutCompression(const std::string& format) {
+  for (const char* suffix : {".gz", ".zst"}) {
+    if (format.size() > std::strlen(suffix) &&
+        format.compare(format.size() - std::strlen(suffix), format.npos, suffix) == 0)
+      return format.substr(0, format.size() - std::strlen(suffix));
+  }
+  return format;
 }
 
 // Returns the conditions as one: all must be true.
@@ -40,23 +51,28 @@ std::vector<std::string> DecodeTexts(std::string_view bytes) {
   return list;
 }
 
-std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& dialect) {
-  std::string line;
-  for (const std::string& field : fields) {
-    if (&field != fields.data()) line += dialect.separator;
-    AppendCsvField(field, &line, dialect);
-  }
-  return line;
-}
-
 void TableFormat::AddTo(Args* args) {
   args->Add("--separator", &separator).Add("--quote", &quote).Add("--no-header", &no_header);
   args->Add("--no-output-header", &no_output_header);
+  args->Add("--format", &format).Add("--output-format", &output_format);
   args->Add("--where", &where_).Add("--select", &select_).Add("--types", &rows.types).Add("--null", &rows.nulls);
   args->Add("--decimal", &rows.decimal);
 }
 
 void TableFormat::Check(const Args& args) {
+  const std::vector<std::string> known = {"csv", "tsv", "jsonl"};
+  const std::string written = WithoutCompression(output_format);
+  for (const std::string& name : {format, written}) {
+    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    args.Refuse("a table cannot have the format '" + name + "'" + Suggest(name, known) +
+                "; there are csv, tsv and jsonl");
+  }
+  if (format != "csv" && !(separator.empty() && quote.empty())) {
+    args.Refuse("--separator and --quote are of csv, not of --format " + format);
+  }
+  if (json() && no_header) args.Refuse("--no-header is of csv and tsv; lines of jsonl name their columns");
+  if (separator.empty()) separator = format == "tsv" ? "\t" : ",";
+  if (quote.empty()) quote = format == "tsv" ? "none" : "\"";
   if (separator == "\\t" || separator == "tab") separator = "\t";
   if (separator.size() != 1 || !CsvDialect::WithoutQuotes(separator[0]).Valid() || separator == "\"") {
     args.Refuse("--separator '" + separator + "' is not one byte; give one as ';', or \\t for a tab");
@@ -77,6 +93,32 @@ void TableFormat::Check(const Args& args) {
 
 CsvDialect TableFormat::dialect() const {
   return quote == "none" ? CsvDialect::WithoutQuotes(separator[0]) : CsvDialect(separator[0], quote[0]);
+}
+
+std::string TableFormat::written() const {
+  const std::string name = WithoutCompression(output_format);
+  if (name.empty()) return InputFormat();
+  if (name == "tsv") return CsvFormatName(CsvDialect::WithoutQuotes('\t'));
+  // csv keeps the separator and the quote of the inputs.
+  return name == "csv" ? CsvFormatName(format == "csv" ? dialect() : CsvDialect()) : name;
+}
+
+std::string TableFormat::OutputFormat() const {
+  const std::string suffix = output_format.substr(WithoutCompression(output_format).size());
+  return (writes_header() ? written() : "text") + suffix;
+}
+
+Config& TableFormat::AddTo(Config& config) const {
+  std::vector<std::string> texts;
+  std::string ignored;
+  if (!rows.types.empty()) {
+    for (const expr::TypeOf& of : expr::ParseTypes(rows.types, &ignored)) {
+      if (of.type == expr::Type::kText) texts.push_back(of.name);
+    }
+  }
+  config.Set("csv", CsvFormatName(dialect())).Set("json", json());
+  config.Set("output_header", writes_header()).Set("output_format", written());
+  return config.Set("output_nulls", EncodeTexts(rows.nulls)).Set("output_texts", EncodeTexts(texts));
 }
 
 CsvDialect DialectOf(const Config& config) {
@@ -113,15 +155,16 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
                     joined.tables, joined.hidden});
   }
   for (const TableSide& side : sides) {
-    plan->Needs({side.name, side.uris, CsvFormatName(format.dialect()), !format.no_header, side.columns});
+    plan->Needs({side.name, side.uris, format.InputFormat(), !format.no_header, side.columns});
   }
   format.AddTo(config.Set("job", job).Set("header", !format.no_header));
   for (size_t i = 0; i < sides.size(); ++i) {
     const TableSide& side = sides[i];
-    auto& stage = plan->Map(side.name.empty() ? "header" : side.name + "_header", "table.header");
+    auto& stage =
+        plan->Map(side.name.empty() ? "header" : side.name + "_header", format.json() ? "table.keys" : "table.header");
     // Large enough for blank lines before the first row. A header is the first line.
     FileOptions first = format.Files();
-    first.sample_bytes = expressions ? kTypeSampleBytes : format.no_header ? 4096u : 1u;
+    first.sample_bytes = expressions || format.json() ? kTypeSampleBytes : format.no_header ? 4096u : 1u;
     Config of_stage;
     if (expressions) AddRowOptions(format.rows, &of_stage);
     stage.Configure(format.AddTo(of_stage.Set("header", !format.no_header)));

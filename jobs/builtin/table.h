@@ -11,12 +11,15 @@
 
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/joined_columns.h"
+#include "jobs/builtin/table_output.h"
+#include "jobs/expressions/json_fields.h"
 #include "jobs/expressions/row_transform.h"
 #include "paceline/args.h"
 #include "paceline/csv.h"
 #include "paceline/hash.h"
 #include "paceline/operator.h"
 #include "paceline/plan.h"
+#include "paceline/text.h"
 
 namespace mr::builtin {
 
@@ -24,30 +27,38 @@ using sdk::HashBytes;
 
 // The file format of the sides of a job, and of its output.
 struct TableFormat {
-  std::string separator = ",";    // one byte, or \t
-  std::string quote = "\"";       // one byte, or none
+  std::string format = "csv";     // csv, tsv or jsonl
+  std::string output_format;      // the same, optionally with .gz or .zst; empty: like the input
+  std::string separator;          // one byte, or \t; empty: of the format
+  std::string quote;              // one byte, or none; empty: of the format
   bool no_header = false;         // inputs have none: columns are named 1, 2, 3, ...
   bool no_output_header = false;  // parts of the output have none
   expr::RowOptions rows;          // which rows and columns the job works on
 
-  // Declares --separator C, --quote C, --no-header, --no-output-header, and the options of `rows`.
+  // Declares --format, --output-format, --separator, --quote, --no-header, --no-output-header, and the options of
+  // `rows`.
   void AddTo(Args* args);
-  // Refuses an invalid separator, quote or expression. Replaces \t by a tab.
+  // Refuses an invalid format, separator, quote or expression. Replaces \t by a tab.
   void Check(const Args& args);
-  // Requires: Check() has passed.
+  // Returns the dialect of the records within the job: of CSV inputs, else the default one. Requires: Check() has
+  // passed.
   CsvDialect dialect() const;
-  // Returns the options of an input with this format. --format cannot override it.
-  FileOptions Files() const { return {.format = CsvFormatName(dialect()), .only_format = true}; }
+  bool json() const { return format == "jsonl"; }
+  // Returns the name of the inputs' format, as in FileOptions.
+  std::string InputFormat() const { return json() ? "jsonl" : CsvFormatName(dialect()); }
+  // Returns the options of an input with this format. submit's own --format cannot override it.
+  FileOptions Files() const { return {.format = InputFormat(), .only_format = true}; }
   // Returns whether each part of the output begins with the names of its columns. Numbers are no names.
-  bool writes_header() const { return !no_header && !no_output_header; }
+  bool writes_header() const { return !no_header && !no_output_header && written() != "jsonl"; }
   // Returns the format of the output's parts, for WriteFiles.
-  std::string OutputFormat() const { return writes_header() ? CsvFormatName(dialect()) : "text"; }
-  // Adds the dialect to the config, for DialectOf, and whether there is a header to write, for OutputHeader.
-  Config& AddTo(Config& config) const {
-    return config.Set("csv", CsvFormatName(dialect())).Set("output_header", writes_header());
-  }
+  std::string OutputFormat() const;
+  // Adds the formats to the config, for DialectOf and TableOutput.
+  Config& AddTo(Config& config) const;
 
  private:
+  // Returns the format of the output's records: jsonl, or the name of a CSV dialect.
+  std::string written() const;
+
   std::vector<std::string> where_, select_;  // as given; `rows` has them as one
 };
 
@@ -63,35 +74,6 @@ expr::Constants ConstantsOf(const Context& context);
 // Reads the dialect that TableFormat::AddTo(Config) wrote.
 CsvDialect DialectOf(const Config& config);
 
-// Appends a row's fields as a record. A single empty field is quoted, since an empty line is no row.
-template <class Row>
-void AppendRow(const Row& row, const CsvDialect& dialect, std::string* line) {
-  for (size_t i = 0; i < row.size(); ++i) {
-    if (i > 0) line->push_back(dialect.separator);
-    AppendCsvField(row[i], line, dialect);
-  }
-  if (row.size() == 1 && row[0].empty() && dialect.quotes) line->append(2, dialect.quote);
-}
-
-// Returns a record with these fields.
-std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& dialect);
-
-// The header of a part of the output, which comes before all rows and also without any.
-class OutputHeader {
- public:
-  OutputHeader() = default;
-  explicit OutputHeader(const Config& config) : dialect_(DialectOf(config)), pending_(config.Bool("output_header")) {}
-  // Emits the header with these names, in the first call. Does nothing if the job writes none.
-  template <class Out>
-  void Emit(const std::vector<std::string>& names, Out& out) {
-    if (std::exchange(pending_, false)) out.Line(CsvLine(names, dialect_));
-  }
-
- private:
-  CsvDialect dialect_;
-  bool pending_ = false;
-};
-
 // Help text of the options of expr::RowOptions.
 #define MR_ROW_OPTIONS_HELP                                                                                 \
   "  --where EXPRESSION     work on the rows for which this SQL expression is true, such as\n"              \
@@ -104,14 +86,18 @@ class OutputHeader {
   "  --decimal C            decimal mark of numbers in expressions (default '.')\n"
 
 // Help text of the options of TableFormat, and of the columns that the job writes.
-#define MR_TABLE_FORMAT_HELP(FIRST_LINE, COLUMNS)                                                       \
-  "  --separator C          separator of fields (default ','; \\t for a tab)\n"                         \
-  "  --quote C              quote of fields (default '\"'); none: quotes are data\n"                    \
-  "  --no-header            the first " FIRST_LINE                                                      \
-  "; columns are named 1, 2, 3, ..., and the output gets no\n"                                          \
-  "                         header\n"                                                                   \
-  "  --no-output-header     write no header; by default each part of the output begins with one, and\n" \
-  "                         `mrctl fs getmerge` and --output - keep the first\n" MR_ROW_OPTIONS_HELP    \
+#define MR_TABLE_FORMAT_HELP(FIRST_LINE, COLUMNS)                                                                  \
+  "  --format F             format of the inputs: csv (default), tsv (tabs, no quotes), or jsonl: an object per\n" \
+  "                         line; the column of a nested value is its path, such as address.city\n"                \
+  "  --output-format F      format of the output: csv, tsv or jsonl, optionally with .gz or .zst\n"                \
+  "                         (default: like the inputs)\n"                                                          \
+  "  --separator C          separator of fields (default ','; \\t for a tab)\n"                                    \
+  "  --quote C              quote of fields (default '\"'); none: quotes are data\n"                               \
+  "  --no-header            the first " FIRST_LINE                                                                 \
+  "; columns are named 1, 2, 3, ..., and the output gets no\n"                                                     \
+  "                         header\n"                                                                              \
+  "  --no-output-header     write no header; by default each part of the output begins with one, and\n"            \
+  "                         `mrctl fs getmerge` and --output - keep the first\n" MR_ROW_OPTIONS_HELP               \
   "columns of the output: " COLUMNS
 
 // One input of a job and the columns that it needs.
@@ -150,6 +136,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     side_ = config.Text("side");
     dialect_ = DialectOf(config);
     header_ = config.Bool("header");
+    json_ = config.Bool("json");
     options_ = RowOptionsOf(config);
   }
   void Side(std::string_view side, std::string_view found);
@@ -161,11 +148,12 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   template <class F>
   void ForEachRow(const Block& block, F&& f) {
     const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
-    bool header = header_ && block.offset == 0;
+    bool header = header_ && !json_ && block.offset == 0;
     const uint64_t file = HashBytes(this->context().input_file());
-    ForEachCsvRow(text, dialect_, &row_, [&](const CsvRecord& record, const char* wrong) {
+    const auto take = [&](const CsvRecord& record, const char* wrong) {
       if (std::exchange(header, false) || record.text.empty()) return;
       try {
+        if (json_) ParseJson(record.text);
         if (wrong != nullptr) throw BadRecord(wrong);
         if (row_.size() != fields_) {
           throw BadRecord("the row has " + std::to_string(row_.size()) + " fields, " +
@@ -187,15 +175,21 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
         this->context().FailedIn(PlaceOf(block, record));
         throw;
       }
+    };
+    if (!json_) return ForEachCsvRow(text, dialect_, &row_, take);
+    ForEachLine(text, [&](std::string_view line) {
+      const std::string_view record = line.substr(0, line.size() - (!line.empty() && line.back() == '\r' ? 1 : 0));
+      take(CsvRecord{record, line}, nullptr);
     });
   }
   // Returns the index in a row of needed column i.
   uint32_t column(size_t i) const { return found_.wanted[i]; }
   const ColumnsFound& found() const { return found_; }
   const CsvDialect& dialect() const { return dialect_; }
-  // Returns the text of the current row's record, without its line end, if --select did not change it.
+  // Returns the text of the current row's record, without its line end, if it is in the job's dialect and --select did
+  // not change it.
   std::optional<std::string_view> unchanged_record() const {
-    return current_ == &row_ ? std::optional(record_) : std::nullopt;
+    return current_ == &row_ && !json_ ? std::optional(record_) : std::nullopt;
   }
   char separator() const { return dialect_.separator; }
   // Returns a number that identifies the current row: equal in all attempts, and apart by chance for different rows.
@@ -213,6 +207,14 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   std::string PlaceOf(const Block& block, const CsvRecord& record) {
     return this->context().input_file() + ", byte " + std::to_string(OffsetOf(block, record));
   }
+  // Parses an object into row_. Errors: BadRecord.
+  void ParseJson(std::string_view line) {
+    if (!fields_of_json_.Parse(line, &row_)) throw BadRecord("the line is no JSON object");
+    if (fields_of_json_.unknown_key().empty() || !options_.select.empty()) return;
+    throw BadRecord("the key '" + fields_of_json_.unknown_key() +
+                    "' is not among the columns that were found in a sample of the rows; name the columns that the job "
+                    "needs with --select");
+  }
   // Filters and changes the current row. Returns false if the row is dropped. Errors: BadRecord.
   bool Transform() {
     std::string why;
@@ -223,7 +225,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
 
   std::string job_, side_;
   CsvDialect dialect_;
-  bool header_ = true;
+  bool header_ = true, json_ = false;
+  expr::JsonFields fields_of_json_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> transform_;
   ColumnsFound found_;
@@ -241,6 +244,11 @@ void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) 
   if (side != side_) return;
   found_ = DecodeColumns(found);
   fields_ = found_.columns.size();
+  if (json_) {
+    std::vector<std::string> paths;
+    for (const expr::Column& column : found_.columns) paths.push_back(column.name);
+    fields_of_json_ = expr::JsonFields(paths);
+  }
   if (!options_.any()) return;
   const std::string wrong = transform_.emplace().Compile(options_, found_.columns, ConstantsOf(this->context()));
   if (!wrong.empty()) throw FinalError(job_ + ": " + wrong);

@@ -68,6 +68,34 @@ class ReadHeader : public BlockMapper<std::string, std::string> {
   bool looking_ = false;  // the file's start has been read, its first record not yet
 };
 
+// Emits ("", names and types of the keys of each split's first lines) for JSON.
+class ReadKeys : public BlockMapper<std::string, std::string> {
+ public:
+  void Open() { values_ = RowOptionsOf(context().config()).values(); }
+  void Map(const Block& block, Out&) {
+    ForEachLine(block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text, [&](std::string_view line) {
+      const size_t known = paths_.size();
+      if (!expr::AddJsonPaths(line, &paths_)) return;
+      if (paths_.size() != known) fields_ = expr::JsonFields(paths_);
+      types_.resize(paths_.size());
+      if (!fields_.Parse(line, &row_)) return;
+      for (size_t i = 0; i < row_.size(); ++i) types_[i].Take(row_[i], values_);
+    });
+  }
+  void End(Out& out) {
+    std::vector<std::string> list;
+    for (size_t i = 0; i < paths_.size(); ++i) list.insert(list.end(), {types_[i].Encode(), paths_[i]});
+    out.Emit("", EncodeTexts(list));
+  }
+
+ private:
+  expr::Values values_;
+  std::vector<std::string> paths_;
+  expr::JsonFields fields_;
+  std::vector<expr::TypeFinder> types_;  // by path
+  CsvRow row_;
+};
+
 // Finds the columns, in one task. Inputs: the sides' headers, in order. Emits (side, columns).
 class FindColumnsOp : public RawOperator<std::string, std::string> {
  public:
@@ -76,12 +104,13 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     sides_ = DecodeTexts(config_.Text("sides"));
     headers_.resize(sides_.size());
     types_.resize(sides_.size());
+    samples_.resize(sides_.size());
   }
 
   void Batch(const mr_batch& in, const BatchView& view, Out&) {
     for (uint32_t i = 0; i < view.size(); ++i) {
       if (view.key(i).empty()) {
-        TakeTypes(view.value(i), &types_.at(in.input));
+        samples_.at(in.input).emplace_back(in.upstream_task, view.value(i));
         continue;
       }
       TableHeader header;
@@ -99,6 +128,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   }
 
   void End(Out& out) {
+    for (size_t side = 0; side < sides_.size(); ++side) MergeSamples(side);
     CompileExpressions();
     CheckColumns();
     for (size_t side = 0; side < sides_.size(); ++side) {
@@ -112,14 +142,29 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   }
 
  private:
-  void TakeTypes(std::string_view encoded, std::vector<expr::TypeFinder>* types) {
-    const auto list = DecodeTexts(encoded);
-    if (types->size() < list.size()) types->resize(list.size());
-    for (size_t i = 0; i < list.size(); ++i) {
-      expr::TypeFinder found;
-      if (!expr::TypeFinder::Decode(list[i], &found)) throw JobError("types of a sample cannot be decoded");
-      (*types)[i].Merge(found);
+  // Merges the samples of a side, in the order of the input. Those of JSON name the columns, too.
+  void MergeSamples(size_t side) {
+    auto& samples = samples_[side];
+    std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const bool json = config_.Bool("json");
+    std::vector<expr::TypeFinder>& types = types_[side];
+    std::vector<std::string> names;
+    for (const auto& [task, sample] : samples) {
+      const auto list = DecodeTexts(sample);
+      for (size_t i = 0; i < list.size(); i += json ? 2 : 1) {
+        expr::TypeFinder found;
+        if (!expr::TypeFinder::Decode(list[i], &found)) throw JobError("types of a sample cannot be decoded");
+        size_t column = i;
+        if (json) {
+          const auto at = std::find(names.begin(), names.end(), list.at(i + 1));
+          column = static_cast<size_t>(at - names.begin());
+          if (at == names.end()) names.push_back(list[i + 1]);
+        }
+        if (types.size() <= column) types.resize(column + 1);
+        types[column].Merge(found);
+      }
     }
+    if (json && !names.empty()) headers_[side] = TableHeader{"the sample of the rows", std::move(names), "", false};
   }
 
   std::vector<std::string> Wanted(size_t side) const {
@@ -131,7 +176,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     for (size_t side = 0; side < sides_.size(); ++side) {
       if (!headers_[side]) {
         Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") +
-               "input is empty; its first line must name the columns");
+               (config_.Bool("json") ? "input has no JSON object"
+                                     : "input is empty; its first line must name the columns"));
       }
       columns_.push_back(TypedColumns(headers_[side]->fields, types_[side]));
     }
@@ -177,8 +223,9 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   Config config_;
   std::vector<std::string> sides_;
   std::vector<std::optional<TableHeader>> headers_;
-  std::vector<std::vector<expr::TypeFinder>> types_;  // by side and field, from samples
-  std::vector<std::vector<expr::Column>> columns_;    // by side, of the input
+  std::vector<std::vector<std::pair<uint32_t, std::string>>> samples_;  // by side: (upstream task, types)
+  std::vector<std::vector<expr::TypeFinder>> types_;                    // by side and field
+  std::vector<std::vector<expr::Column>> columns_;                      // by side, of the input
 };
 
 }  // namespace
@@ -202,7 +249,9 @@ ColumnsFound DecodeColumns(std::string_view bytes) {
 }
 
 void AddTables(Library& library) {
-  library.Add<ReadHeader>("table.header", kPure).Add<FindColumnsOp>("table.columns", kPure);
+  library.Add<ReadHeader>("table.header", kPure)
+      .Add<ReadKeys>("table.keys", kPure)
+      .Add<FindColumnsOp>("table.columns", kPure);
 }
 
 }  // namespace mr::builtin

@@ -63,7 +63,7 @@ class BestOfSplit : public NumberedRows<std::string, std::string> {
 
 class BestOfAll : public Mapper<std::string, std::string, Text, Text>, public SideInput<std::string, std::string> {
  public:
-  void Open() { header_ = OutputHeader(context().config()); }
+  void Open() { output_ = TableOutput(context().config()); }
   void Side(std::string_view, std::string_view found) { names_ = DecodeColumns(found).names; }
   void Map(std::string_view value, std::string_view row, Out&) {
     if (!best_) best_.emplace(BestRowsOf(context().config()));
@@ -71,12 +71,12 @@ class BestOfAll : public Mapper<std::string, std::string, Text, Text>, public Si
     best_->Add(Decimal::Decode(value.data()), row);
   }
   void End(Out& out) {
-    header_.Emit(names_, out);
-    if (best_) best_->ForEach([&](const Decimal&, const std::string& row) { out.Line(row); });
+    output_.Header(names_, out);
+    if (best_) best_->ForEach([&](const Decimal&, const std::string& row) { output_.Line(row, out); });
   }
 
  private:
-  OutputHeader header_;
+  TableOutput output_;
   std::vector<std::string> names_;
   std::optional<BestRows> best_;
 };
@@ -141,18 +141,18 @@ class BestOfEachGroup : public SortedReducer<std::string, std::string, Nothing, 
     const Config config = context().config();
     n_ = config.Int("n");
     smallest_ = config.Bool("smallest");
-    header_ = OutputHeader(config);
+    output_ = TableOutput(config);
   }
   void Side(std::string_view, std::string_view found) { names_ = DecodeColumns(found).names; }
   void Reduce(std::string_view, SortedValues<std::string, std::string, Nothing>& rows, Out& out) {
-    header_.Emit(names_, out);
+    output_.Header(names_, out);
     int64_t left = n_;
     for (auto [order, nothing] : rows) {
       if (left-- == 0) break;
-      out.Line(std::string_view(order).substr(NumberBytes(order)));
+      output_.Line(std::string_view(order).substr(NumberBytes(order)), out);
     }
   }
-  void End(Out& out) { header_.Emit(names_, out); }
+  void End(Out& out) { output_.Header(names_, out); }
 
  private:
   // Returns the bytes of the number at the front.
@@ -166,7 +166,7 @@ class BestOfEachGroup : public SortedReducer<std::string, std::string, Nothing, 
 
   int64_t n_ = 0;
   bool smallest_ = false;
-  OutputHeader header_;
+  TableOutput output_;
   std::vector<std::string> names_;
   std::string number_;
 };

@@ -23,6 +23,9 @@ bool HasValue(std::string_view word) {
 constexpr std::pair<std::string_view, std::string_view> kClaims[] = {
     {"grep", "-v"}, {"grep", "-o"}, {"sleep", "--reduces"}, {"sort", "--format"}, {"stream", "-v"},
 };
+// Table jobs read and write formats of tables.
+constexpr std::string_view kTableJobs[] = {"aggregate", "join", "parse", "select", "sessionize", "topk"};
+constexpr std::string_view kTableOptions[] = {"--format", "--output-format"};
 
 }  // namespace
 
@@ -30,7 +33,8 @@ bool BuiltinClaims(std::string_view job, std::string_view name) {
   for (const auto& [claimer, claimed] : kClaims) {
     if (claimer == job && claimed == name) return true;
   }
-  return false;
+  return std::count(std::begin(kTableJobs), std::end(kTableJobs), job) != 0 &&
+         std::count(std::begin(kTableOptions), std::end(kTableOptions), name) != 0;
 }
 
 std::string ShellWords(const std::vector<std::string>& words) {

@@ -123,9 +123,9 @@ Status CheckOnlyFormat(const PlanInput& input, const std::string& wanted) {
                            "; omit --format");
   }
   return InvalidArgument(
-      "this job works on tables and reads csv only, not " + wanted +
-      "; omit --format, and describe the "
-      "files with --separator, --quote and --no-header. Jobs on lines, such as grep, sort, wordcount and stream, "
+      "this job works on tables, and reads csv here, not " + wanted +
+      "; give it --format csv, tsv or jsonl after its name, and describe csv "
+      "with --separator, --quote and --no-header. Jobs on lines, such as grep, sort, wordcount and stream, "
       "take --format " +
       wanted);
 }

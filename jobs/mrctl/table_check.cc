@@ -4,7 +4,9 @@
 
 #include "common/abi/csv_scan.h"
 #include "jobs/builtin/joined_columns.h"
+#include "jobs/expressions/json_fields.h"
 #include "jobs/expressions/row_transform.h"
+#include "paceline/text.h"
 
 namespace mr::ctl {
 namespace {
@@ -25,6 +27,20 @@ std::vector<expr::TypeFinder> TypesIn(const TableHead& head, const CsvDialect& d
   return types;
 }
 
+// Returns the columns of lines of JSON, with their types.
+std::vector<expr::Column> JsonColumns(const TableHead& head, const expr::Values& values) {
+  std::vector<std::string> paths;
+  ForEachLine(head.text, [&](std::string_view line) { expr::AddJsonPaths(line, &paths); });
+  std::vector<expr::TypeFinder> types(paths.size());
+  expr::JsonFields fields(paths);
+  CsvRow row;
+  ForEachLine(head.text, [&](std::string_view line) {
+    if (!fields.Parse(line, &row)) return;
+    for (size_t i = 0; i < row.size(); ++i) types[i].Take(row[i], values);
+  });
+  return builtin::TypedColumns(paths, types);
+}
+
 std::string TypesNote(const std::vector<expr::Column>& columns) {
   std::string list;
   for (const expr::Column& column : columns) list += (list.empty() ? "" : ", ") + expr::Describe(column);
@@ -36,8 +52,12 @@ std::string TypesNote(const std::vector<expr::Column>& columns) {
 std::optional<TableHead> ReadTableHead(const std::string& file, std::string_view bytes, bool whole,
                                        const PlanTable& table) {
   const auto dialect = ParseCsvFormat(table.format);
-  if (!dialect) return std::nullopt;
   const std::string_view text = WithoutByteOrderMark(bytes);
+  if (table.format == "jsonl") {
+    const size_t lines = whole ? text.size() : text.rfind('\n') + 1;
+    return lines == 0 ? std::nullopt : std::optional(TableHead{file, std::string(text.substr(0, lines)), 0, table});
+  }
+  if (!dialect) return std::nullopt;
   std::optional<size_t> first;
   size_t end = 0;
   ForEachCsvRecord(text, *dialect, [&](const CsvRecord& record) {
@@ -59,6 +79,14 @@ Status CheckTableHeads(const Plan& plan, const std::vector<TableHead>& heads, st
   std::vector<builtin::SideColumns> sides;
   std::vector<std::vector<expr::Column>> columns;
   for (const TableHead& head : heads) {
+    if (head.table.format == "jsonl") {
+      auto found = JsonColumns(head, options.values());
+      builtin::SideColumns side{{head.file, {}, "", false}, head.table.columns};
+      for (const expr::Column& column : found) side.header.fields.push_back(column.name);
+      columns.push_back(std::move(found));
+      sides.push_back(std::move(side));
+      continue;
+    }
     std::string_view record;
     ForEachCsvRecord(std::string_view(head.text).substr(head.first), dialect, [&](const CsvRecord& r) {
       if (record.data() == nullptr) record = r.text;

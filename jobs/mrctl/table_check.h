@@ -2,6 +2,7 @@
 // job's first stages make the same checks with the headers of all files (builtin/table_columns.cc). Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "jobs/builtin/json_fields.h"
+#include "jobs/expressions/json_fields.h"
 #include "tests/jobs/builtin_run.h"
 
 namespace mr::builtin {
@@ -106,7 +106,7 @@ TEST(ParseTest, RefusesOptionsThatCannotBeUsed) {
 }
 
 TEST(JsonFieldsTest, KeepsTheLastOfEqualKeysAndRefusesDeepLines) {
-  JsonFields fields({"a", "\"b.c\".d"});
+  expr::JsonFields fields({"a", "\"b.c\".d"});
   CsvRow row;
   ASSERT_TRUE(fields.Parse(R"({"a":1,"a":{"x":[]},"b.c":{"d":-0.5e3}})", &row));
   EXPECT_EQ(row[0], R"({"x":[]})");

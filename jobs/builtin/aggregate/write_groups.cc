@@ -9,7 +9,7 @@ void WriteGroups::Open() {
   const Config config = context().config();
   groups_ = static_cast<size_t>(config.Int("groups"));
   dialect_ = DialectOf(config);
-  header_ = OutputHeader(config);
+  output_ = TableOutput(config);
   names_ = DecodeTexts(config.Text("names"));
   measures_ = DecodeMeasures(config.Text("measures"));
   streams_ = Streams(measures_);
@@ -48,7 +48,7 @@ void WriteGroups::Reduce(std::string_view key, const std::string& total, Out& ou
 void WriteGroups::End(Out& out) {
   // Without group columns there is one output row even for no rows.
   if (!open_ && groups_ == 0) Begin({}, out);
-  header_.Emit(names_, out);
+  output_.Header(names_, out);
   Finish(out);
 }
 
@@ -84,7 +84,7 @@ std::string WriteGroups::FieldOf(size_t measure) {
 
 void WriteGroups::Finish(Out& out) {
   if (!open_) return;
-  header_.Emit(names_, out);
+  output_.Header(names_, out);
   line_.clear();
   std::string_view rest = group_;
   for (size_t g = 0; g < groups_; ++g) {
@@ -95,7 +95,7 @@ void WriteGroups::Finish(Out& out) {
     if (groups_ + m > 0) line_ += dialect_.separator;
     AppendCsvField(FieldOf(m), &line_, dialect_);
   }
-  out.Line(line_);
+  output_.Line(line_, out);
 }
 
 }  // namespace mr::builtin

@@ -28,7 +28,7 @@ class WriteGroups : public HashReducer<std::string, std::string, Text, Text> {
 
   size_t groups_ = 0;
   CsvDialect dialect_;
-  OutputHeader header_;
+  TableOutput output_;
   std::vector<std::string> names_;
   std::vector<Measure> measures_;
   std::vector<ValueStream> streams_;

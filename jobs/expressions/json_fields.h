@@ -8,7 +8,7 @@
 
 #include "paceline/csv.h"
 
-namespace mr::builtin {
+namespace mr::expr {
 
 class JsonFields {
  public:
@@ -20,6 +20,8 @@ class JsonFields {
   // are as written; objects and arrays are JSON; null and missing values are empty. Of equal keys the last one counts.
   // Returns false if the line is no JSON object.
   bool Parse(std::string_view line, CsvRow* row);
+  // Returns a key of the last line that is on no path and not within the value of one, or "".
+  const std::string& unknown_key() const { return unknown_; }
 
  private:
   friend class JsonReader;
@@ -32,6 +34,11 @@ class JsonFields {
 
   std::vector<Node> nodes_{1};  // a tree of paths; 0 is the root
   std::vector<std::string> values_;
+  std::string unknown_;
 };
 
-}  // namespace mr::builtin
+// Appends the paths of a line's values to *paths, except those that are there: keys of objects, of objects in these,
+// and so on. Arrays are values. Returns false if the line is no JSON object.
+bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths);
+
+}  // namespace mr::expr

@@ -1,4 +1,4 @@
-#include "jobs/builtin/json_fields.h"
+#include "jobs/expressions/json_fields.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,10 +6,12 @@
 #include "paceline/error.h"
 #include "paceline/json_text.h"
 
-namespace mr::builtin {
+namespace mr::expr {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kMostJsonDepth = 200;  // of containers; deeper lines are refused
 
 [[noreturn]] void RefusePath(const std::string& path) {
   throw JobError("'" + path + "' is no path in JSON; write one as name, address.city, tags[0] or \"a key\".name");
@@ -43,6 +45,7 @@ class JsonReader {
       for (const auto& [key, node] : fields_->nodes_[level.node].keys) {
         if (key == name) next_ = node;
       }
+      if (next_ == kNowhere && open_.empty() && fields_->unknown_.empty()) fields_->unknown_ = name;
     }
     if (!open_.empty()) {
       Comma();
@@ -55,7 +58,6 @@ class JsonReader {
 
  private:
   static constexpr uint32_t kNowhere = UINT32_MAX;
-  static constexpr size_t kMostDepth = 200;  // of containers; deeper lines are refused
   struct Level {
     uint32_t node;
     bool array;
@@ -100,7 +102,7 @@ class JsonReader {
     return true;
   }
   bool Start(char bracket, bool array) {
-    if ((levels_.empty() && array) || levels_.size() >= kMostDepth) return false;
+    if ((levels_.empty() && array) || levels_.size() >= kMostJsonDepth) return false;
     BeginValue();
     const uint32_t place = Place();
     const int field = place == kNowhere ? -1 : fields_->nodes_[place].field;
@@ -125,6 +127,75 @@ class JsonReader {
   uint32_t next_ = kNowhere;
   bool after_key_ = false;
 };
+
+namespace {
+
+// Returns a key as a step of a path.
+std::string StepOf(const std::string& key) {
+  const bool plain = !key.empty() && key.find_first_of(".[]\"$") == key.npos;
+  return plain ? key : '"' + key + '"';
+}
+
+// Collects the paths of values.
+class PathReader {
+ public:
+  explicit PathReader(std::vector<std::string>* paths) : paths_(paths) {}
+  bool null() { return Value(); }
+  bool boolean(bool) { return Value(); }
+  bool number_integer(Json::number_integer_t) { return Value(); }
+  bool number_unsigned(Json::number_unsigned_t) { return Value(); }
+  bool number_float(Json::number_float_t, const std::string&) { return Value(); }
+  bool string(std::string&) { return Value(); }
+  bool binary(Json::binary_t&) { return false; }
+  bool start_object(size_t) {
+    if (depth_ == 0 || arrays_ > 0) return Deeper();
+    objects_.push_back(path_);
+    return Deeper();
+  }
+  bool start_array(size_t) {
+    if (depth_ == 0) return false;
+    Value();
+    ++arrays_;
+    return Deeper();
+  }
+  bool end_object() {
+    --depth_;
+    if (arrays_ == 0 && !objects_.empty()) objects_.pop_back();
+    return true;
+  }
+  bool end_array() {
+    --depth_;
+    --arrays_;
+    return true;
+  }
+  bool key(std::string& name) {
+    if (arrays_ > 0) return true;
+    if (name.find('"') != name.npos) return false;  // no path can name it
+    path_ = (objects_.empty() ? "" : objects_.back() + ".") + StepOf(name);
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+
+ private:
+  bool Deeper() { return ++depth_ < kMostJsonDepth; }
+  bool Value() {
+    if (depth_ == 0) return false;
+    if (arrays_ == 0 && std::find(paths_->begin(), paths_->end(), path_) == paths_->end()) paths_->push_back(path_);
+    return true;
+  }
+
+  std::vector<std::string>* paths_;
+  std::vector<std::string> objects_;  // paths of the objects around the value, without the outermost
+  std::string path_;
+  size_t depth_ = 0, arrays_ = 0;
+};
+
+}  // namespace
+
+bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths) {
+  PathReader reader(paths);
+  return Json::sax_parse(line.begin(), line.end(), &reader);
+}
 
 JsonFields::JsonFields(const std::vector<std::string>& paths) : values_(paths.size()) {
   for (size_t i = 0; i < paths.size(); ++i) Add(paths[i], static_cast<int>(i));
@@ -174,6 +245,7 @@ void JsonFields::Add(const std::string& path, int field) {
 
 bool JsonFields::Parse(std::string_view line, CsvRow* row) {
   for (std::string& value : values_) value.clear();
+  unknown_.clear();
   JsonReader reader(this);
   if (!Json::sax_parse(line.begin(), line.end(), &reader)) return false;
   row->Clear();
@@ -182,4 +254,4 @@ bool JsonFields::Parse(std::string_view line, CsvRow* row) {
   return true;
 }
 
-}  // namespace mr::builtin
+}  // namespace mr::expr

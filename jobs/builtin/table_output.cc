@@ -1,0 +1,100 @@
+#include "jobs/builtin/table_output.h"
+
+#include <algorithm>
+
+#include "common/base/utf8.h"
+#include "jobs/builtin/table.h"
+#include "paceline/json_text.h"
+
+namespace mr::builtin {
+namespace {
+
+// Returns whether the text is a number of JSON (RFC 8259).
+bool IsJsonNumber(std::string_view text) {
+  size_t at = !text.empty() && text[0] == '-' ? 1 : 0;
+  const auto digits = [&] {
+    const size_t from = at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at - from;
+  };
+  const bool zero = at < text.size() && text[at] == '0';
+  const size_t whole = digits();
+  if (whole == 0 || (zero && whole > 1)) return false;
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    if (digits() == 0) return false;
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+    if (digits() == 0) return false;
+  }
+  return at == text.size();
+}
+
+}  // namespace
+
+std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& dialect) {
+  std::string line;
+  AppendRow(fields, dialect, &line);
+  return line;
+}
+
+void AppendJsonRow(const CsvRow& row, const std::vector<std::string>& names, const std::vector<bool>& texts,
+                   const expr::Values& values, std::string* line) {
+  line->push_back('{');
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) line->push_back(',');
+    line->append(sdk::JsonString(names[i])).push_back(':');
+    if (values.IsNull(row[i])) {
+      line->append("null");
+    } else if (!texts[i] && IsJsonNumber(row[i])) {
+      line->append(row[i]);
+    } else {
+      if (InvalidUtf8(row[i]) != std::string_view::npos)
+        throw BadRecord("column '" + names[i] + "' has bytes that are no UTF-8, which JSON cannot have");
+      line->append(sdk::JsonString(row[i]));
+    }
+  }
+  line->push_back('}');
+}
+
+TableOutput::TableOutput(const Config& config)
+    : dialect_(DialectOf(config)), written_(dialect_), header_(config.Bool("output_header")) {
+  const std::string& format = config.Text("output_format");
+  json_ = format == "jsonl";
+  if (!json_) written_ = ParseCsvFormat(format).value_or(dialect_);
+  same_ = !json_ && written_ == dialect_;
+  if (same_) return;
+  if (const auto nulls = DecodeTexts(config.Text("output_nulls")); !nulls.empty()) values_.nulls = nulls;
+  text_columns_ = DecodeTexts(config.Text("output_texts"));
+}
+
+void TableOutput::SetNames(const std::vector<std::string>& names) {
+  names_ = names;
+  texts_.assign(names.size(), false);
+  for (size_t i = 0; i < names.size(); ++i) {
+    texts_[i] = std::find(text_columns_.begin(), text_columns_.end(), names[i]) != text_columns_.end();
+  }
+}
+
+std::string_view TableOutput::Converted(std::string_view record) {
+  if (const char* wrong = row_.Parse(record, dialect_)) throw BadRecord(wrong);
+  line_.clear();
+  if (json_) {
+    if (row_.size() != names_.size())
+      throw JobError("a row of the output has another number of fields than its header");
+    AppendJsonRow(row_, names_, texts_, values_, &line_);
+    return line_;
+  }
+  for (size_t i = 0; i < row_.size() && !written_.quotes; ++i) {
+    if (row_[i].find_first_of(std::string("\n\r") + written_.separator) != std::string_view::npos) {
+      throw BadRecord("column '" + (i < names_.size() ? names_[i] : std::to_string(i + 1)) +
+                      "' has a separator or a line end, which a format without quotes cannot have");
+    }
+  }
+  AppendRow(row_, written_, &line_);
+  return line_;
+}
+
+}  // namespace mr::builtin

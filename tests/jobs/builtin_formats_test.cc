@@ -1,0 +1,124 @@
+// Tables in csv, tsv and jsonl, in and out of the table jobs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobs/builtin/table.h"
+#include "tests/jobs/builtin_run.h"
+
+namespace mr::builtin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kJson[] =
+    "{\"id\": 1, \"user\": {\"name\": \"Ann, B\", \"tags\": [1, {\"a\": 2}]}, \"v\": 2.50, \"ok\": true}\n"
+    "{\"v\": null, \"id\": 2, \"user\": {\"name\": \"say \\\"hi\\\"\"}}\r\n"
+    "\n"
+    "{\"id\": 3, \"user\": {}, \"v\": 1e3}";
+
+// Every shape gives the same lines behind the same header.
+std::vector<std::string> Table(const std::string& text, const std::string& job, const std::vector<std::string>& args) {
+  std::vector<std::string> all;
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result = LocalJob(Builtins(), shape).Input("t", text).Run(job, args);
+    EXPECT_TRUE(result.ok) << result.error;
+    auto rows = SortedLinesOf(result.Rows());
+    rows.insert(rows.begin(), result.header);
+    EXPECT_TRUE(all.empty() || rows == all) << result.Output();
+    all = rows;
+  }
+  return all;
+}
+
+TEST(FormatsTest, ColumnsOfJsonAreTheKeysAndPathsOfItsObjects) {
+  EXPECT_THAT(Table(kJson, "select", {"--format", "jsonl", "--output-format", "csv"}),
+              ElementsAre("id,user.name,user.tags,v,ok\n", "1,\"Ann, B\",\"[1,{\"\"a\"\":2}]\",2.50,true",
+                          "2,\"say \"\"hi\"\"\",,,", "3,,,1e3,"));
+  EXPECT_THAT(Table(kJson, "select", {"--format", "jsonl"}),
+              ElementsAre("", R"({"id":1,"user.name":"Ann, B","user.tags":"[1,{\"a\":2}]","v":2.50,"ok":"true"})",
+                          R"({"id":2,"user.name":"say \"hi\"","user.tags":null,"v":null,"ok":null})",
+                          R"({"id":3,"user.name":null,"user.tags":null,"v":1e3,"ok":null})"));
+  EXPECT_THAT(Table(kJson, "select", {"--format", "jsonl", "--where", "v > 1", "--select", "n = \"user.name\", id"}),
+              ElementsAre("", R"({"n":"Ann, B","id":1})", R"({"n":null,"id":3})"));
+}
+
+TEST(FormatsTest, EveryTableJobReadsAndWritesThem) {
+  EXPECT_THAT(Table(kJson, "aggregate", {"--format", "jsonl", "--agg", "sum(v) as s,count"}),
+              ElementsAre("", R"({"s":1002.5,"count":3})"));
+  EXPECT_THAT(Table(kJson, "topk", {"--format", "jsonl", "--output-format", "tsv", "--by", "v", "-n", "1"}),
+              ElementsAre("id\tuser.name\tuser.tags\tv\tok\n", "3\t\t\t1e3\t"));
+  EXPECT_THAT(Table("u\tt\na\"b\t5\n", "sessionize",
+                    {"--format", "tsv", "--user", "u", "--time", "t", "--output-format", "jsonl"}),
+              ElementsAre("", R"({"u":"a\"b","session":1,"first_time":5,"last_time":5,"events":1})"));
+  EXPECT_THAT(Table("7 x\n", "parse", {"--split", " ", "--columns", "n,s", "--output-format", "jsonl"}),
+              ElementsAre("", R"({"n":7,"s":"x"})"));
+  for (const char* bytes : {"0", "1m"}) {
+    const LocalResult join =
+        LocalJob(Builtins(), Shapes()[1])
+            .File("l", "{\"k\":1,\"a\":\"x\"}\n{\"k\":2,\"a\":\"y\"}\n")
+            .File("r", "{\"a\":\"z\",\"k\":2}\n")
+            .Run("join", {"--format", "jsonl", "--left", "l", "--right", "r", "--on", "k", "--broadcast-bytes", bytes});
+    EXPECT_EQ(join.Output(), "{\"k\":2,\"a\":\"y\",\"right_a\":\"z\"}\n") << join.error;
+  }
+}
+
+TEST(FormatsTest, NumbersOfJsonStayTextsIfTheyAreDeclared) {
+  const std::string csv = "zip,n,x\n07001,5,-\n12345,-0.5,1.\n";
+  EXPECT_THAT(Table(csv, "select", {"--output-format", "jsonl", "--types", "zip=text", "--null", "-"}),
+              ElementsAre("", R"({"zip":"07001","n":5,"x":null})", R"({"zip":"12345","n":-0.5,"x":"1."})"));
+}
+
+TEST(FormatsTest, CsvTsvAndJsonGoIntoEachOtherAndBack) {
+  const std::string csv = "a,b\n1,x y\n2,\"q\"\"r\"\n3,\n";
+  const auto convert = [](const std::string& text, const char* from, const char* to) {
+    const LocalResult result =
+        LocalJob(Builtins(), Shapes()[0]).Input("t", text).Run("select", {"--format", from, "--output-format", to});
+    EXPECT_TRUE(result.ok) << result.error;
+    return result.Output();
+  };
+  const std::string tsv = convert(csv, "csv", "tsv"), json = convert(tsv, "tsv", "jsonl");
+  EXPECT_EQ(tsv, "a\tb\n1\tx y\n2\tq\"r\n3\t\n");
+  EXPECT_EQ(convert(json, "jsonl", "csv"), csv);
+  EXPECT_THAT(LocalJob(Builtins()).PlanText("select", {"--output-format", "jsonl.zst"}), HasSubstr("\"text.zst\""));
+  EXPECT_THAT(LocalJob(Builtins()).PlanText("select", {"--output-format", "tsv.gz"}),
+              HasSubstr("\"csv(0x09,none).gz\""));
+}
+
+TEST(FormatsTest, WhatAFormatCannotHaveIsABadRow) {
+  const auto error = [](const std::string& text, std::vector<std::string> args) {
+    return LocalJob(Builtins(), Shapes()[0]).Input("t", text).Run("select", args).error;
+  };
+  EXPECT_THAT(error("a\n\"x\ty\"\n", {"--output-format", "tsv"}),
+              HasSubstr("column 'a' has a separator or a line end"));
+  EXPECT_THAT(error("a\n\xff\n", {"--output-format", "jsonl"}), HasSubstr("column 'a' has bytes that are no UTF-8"));
+  EXPECT_THAT(error("{\"a\":1}\n[2]\n", {"--format", "jsonl"}), HasSubstr("the line is no JSON object"));
+  EXPECT_THAT(error("\n\n", {"--format", "jsonl"}), HasSubstr("input has no JSON object"));
+  EXPECT_THAT(error("{\"a\":1}\n", {"--format", "jsonl", "--where", "b = 1"}),
+              HasSubstr("no column 'b'; its header names: a"));
+}
+
+TEST(FormatsTest, AKeyBeyondTheSampleIsNotLostSilently) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += "{\"a\":" + std::to_string(i) + "}\n";
+  text += "{\"a\":1,\"late\":2}\n";
+  const LocalOptions one{.split_bytes = 1 << 22, .block_bytes = 1 << 16};
+  const LocalResult all = LocalJob(Builtins(), one).Input("t", text).Run("select", {"--format", "jsonl"});
+  EXPECT_THAT(all.error, HasSubstr("the key 'late' is not among the columns that were found in a sample of the rows"));
+  EXPECT_TRUE(LocalJob(Builtins(), one)
+                  .Input("t", text)
+                  .Run("aggregate", {"--format", "jsonl", "--select", "a", "--by", "a"})
+                  .ok);
+}
+
+TEST(FormatsTest, RefusesOptionsThatDoNotFit) {
+  EXPECT_THAT(PlanRefusal("select", {"--format", "json"}),
+              HasSubstr("cannot have the format 'json' (did you mean 'jsonl'?)"));
+  EXPECT_THAT(PlanRefusal("select", {"--output-format", "parquet"}), HasSubstr("there are csv, tsv and jsonl"));
+  EXPECT_THAT(PlanRefusal("select", {"--format", "tsv", "--quote", "'"}), HasSubstr("are of csv"));
+  EXPECT_THAT(PlanRefusal("select", {"--format", "jsonl", "--no-header"}), HasSubstr("--no-header is of csv and tsv"));
+  EXPECT_THAT(PlanRefusal("parse", {"--apache", "--format", "jsonl"}), HasSubstr("--format is of tables"));
+}
+
+}  // namespace
+}  // namespace mr::builtin
