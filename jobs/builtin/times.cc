@@ -19,10 +19,10 @@ constexpr std::pair<const char*, int> kTimeKinds[] = {{"auto", 0},     {"epoch",
 // Conversions that TimeText reads, besides blanks and literal text.
 constexpr std::string_view kTimeConversions = "YymdejHIMSfpbBhaAzZsTFDRnt%";
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-char LowerLetter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+bool IsTimeDigit(char c) { return c >= '0' && c <= '9'; }
+char LowerTimeLetter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-int DaysOfMonth(int64_t year, int month) {
+int DaysOfCivilMonth(int64_t year, int month) {
   constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
   return kDays[static_cast<size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
@@ -39,7 +39,7 @@ class TimeText {
     rest_.remove_prefix(1);
     return true;
   }
-  bool NextIsDigit() const { return !rest_.empty() && IsDigit(rest_.front()); }
+  bool NextIsDigit() const { return !rest_.empty() && IsTimeDigit(rest_.front()); }
 
   // Reads the date YYYY-MM-DD, and then a time of the day and a zone if they are there.
   bool Iso() {
@@ -78,7 +78,7 @@ class TimeText {
       if (hour_ < 1 || hour_ > 12) return false;
       hour_ = hour_ % 12 + 12 * afternoon_;
     }
-    if (month_ < 1 || month_ > 12 || day_ < 1 || day_ > DaysOfMonth(year_, static_cast<int>(month_))) return false;
+    if (month_ < 1 || month_ > 12 || day_ < 1 || day_ > DaysOfCivilMonth(year_, static_cast<int>(month_))) return false;
     if (hour_ > 24 || minute_ > 59 || second_ > 60 || (hour_ == 24 && minute_ + second_ + micros_ > 0)) return false;
     int64_t days = DaysSince1970({year_, static_cast<int>(month_), static_cast<int>(day_)});
     if (day_of_year_ != 0) {
@@ -94,7 +94,7 @@ class TimeText {
   bool Number(size_t least, size_t most, int64_t* number) {
     size_t n = 0;
     int64_t value = 0;
-    for (; n < most && n < rest_.size() && IsDigit(rest_[n]); ++n) value = value * 10 + (rest_[n] - '0');
+    for (; n < most && n < rest_.size() && IsTimeDigit(rest_[n]); ++n) value = value * 10 + (rest_[n] - '0');
     if (n < least) return false;
     rest_.remove_prefix(n);
     *number = value;
@@ -102,7 +102,7 @@ class TimeText {
   }
   bool Fraction() {
     size_t n = 0;
-    for (; n < rest_.size() && IsDigit(rest_[n]); ++n) {
+    for (; n < rest_.size() && IsTimeDigit(rest_[n]); ++n) {
       if (n < 6) micros_ = micros_ * 10 + (rest_[n] - '0');
     }
     for (size_t i = n; i < 6; ++i) micros_ *= 10;
@@ -135,7 +135,7 @@ class TimeText {
     for (size_t i = 0; i < N; ++i) {
       for (const size_t n : {names[i].size(), size_t{3}}) {
         if (rest_.size() < n) continue;
-        const auto same = [](char a, char b) { return LowerLetter(a) == b; };
+        const auto same = [](char a, char b) { return LowerTimeLetter(a) == b; };
         if (!std::equal(rest_.begin(), rest_.begin() + static_cast<ptrdiff_t>(n), names[i].begin(), same)) continue;
         rest_.remove_prefix(n);
         *index = static_cast<int64_t>(i);
@@ -145,8 +145,8 @@ class TimeText {
     return false;
   }
   bool AmPm() {
-    if (rest_.size() < 2 || LowerLetter(rest_[1]) != 'm') return false;
-    const char c = LowerLetter(rest_[0]);
+    if (rest_.size() < 2 || LowerTimeLetter(rest_[1]) != 'm') return false;
+    const char c = LowerTimeLetter(rest_[0]);
     if (c != 'a' && c != 'p') return false;
     afternoon_ = c == 'p' ? 1 : 0;
     rest_.remove_prefix(2);

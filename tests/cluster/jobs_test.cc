@@ -126,6 +126,37 @@ TEST_F(JobsTest, TopKEqualsSortHead) {
             In("tail -n +2 plain.csv | awk -F, '$3 != \"\"' | sort -t, -k3,3nr | sed -n 1,25p"));
 }
 
+TEST_F(JobsTest, TopKPerGroupEqualsSortAndAwk) {
+  EXPECT_EQ(SortedLines(Run({"topk", "--no-output-header", "--by", "amount", "--per", "city", "-n", "4", "--input",
+                             Uri("plain.csv")})),
+            In("tail -n +2 plain.csv | awk -F, '$3 != \"\"' | sort -t, -k2,2 -k3,3nr | awk -F, '++n[$2] <= 4' | sort"));
+}
+
+TEST_F(JobsTest, FirstLastAndListFollowTheInputOverManySplits) {
+  const std::string expected = In(
+      "tail -n +2 plain.csv | awk -F, -v OFS=, '{n[$2]++; if (n[$2] == 1) f[$2] = $1; l[$2] = $1; if (n[$2] <= 3) "
+      "v[$2] = v[$2] (n[$2] > 1 ? \",\" : \"\") \"\\\"\\\"\" $1 \"\\\"\\\"\"} END {for (c in n) print c, f[c], l[c], "
+      "\"\\\"[\" v[c] \"]\\\"\"}' | sort");
+  EXPECT_EQ(SortedLines(Run({"aggregate", "--no-output-header", "--conf", "max_split_bytes=16k", "--reduces", "3",
+                             "--by", "city", "--agg", "first(id),last(id),list(id, 3)", "--input", Uri("plain.csv")})),
+            expected);
+}
+
+TEST_F(JobsTest, MediansAndBucketsEqualSortAndAwk) {
+  const std::string expected =
+      In("tail -n +2 plain.csv | awk -F, '$3 != \"\"' | sort -t, -k2,2 -k3,3n | awk -F, -v OFS=, -v OFMT=%.15g "
+         "'{n[$2]++; v[$2, n[$2]] = $3} END {for (c in n) {m = int((n[c] + 1) / 2); print c, "
+         "n[c] % 2 ? v[c, m] + 0 : (v[c, m] + v[c, m + 1]) / 2}}' | sort");
+  EXPECT_EQ(SortedLines(Run({"aggregate", "--no-output-header", "--conf", "max_split_bytes=16k", "--reduces", "3",
+                             "--by", "city", "--agg", "median(amount)", "--input", Uri("plain.csv")})),
+            expected);
+  In("seq 1 20000 | awk 'BEGIN {print \"t\"} {print 1700000000 + ($1 * 7919) % 1000003}' > clicks.csv");
+  EXPECT_EQ(
+      SortedLines(Run({"aggregate", "--no-output-header", "--bucket", "t=6h", "--input", Uri("clicks.csv")})),
+      In("tail -n +2 clicks.csv | awk '{n[$1 - $1 % 21600]++} END {for (b in n) print b, n[b]}' | while read b n; do "
+         "echo \"$(date -u -d @$b +%Y-%m-%dT%H:%M:%SZ),$n\"; done | sort"));
+}
+
 TEST_F(JobsTest, InvertedIndexEqualsAwk) {
   In("rm -rf texts && mkdir texts && split -n l/3 bible texts/part.");
   const std::string expected =

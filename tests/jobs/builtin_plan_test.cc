@@ -18,7 +18,7 @@ const std::map<std::string, std::vector<std::string>> kArgs = {
     {"join", {"--left", "a", "--right", "b", "--on", "c"}},
     {"stream", {"--map", "cat", "--combine", "cat", "--reduce", "cat"}},
     {"triangles", {}},
-    {"aggregate", {"--by", "a", "--agg", "sum(b),distinct(c)"}},
+    {"aggregate", {"--by", "a", "--bucket", "t=1h", "--agg", "sum(b),distinct(c),median(d)"}},
     {"distinct", {"--count"}},
     {"invertedindex", {}},
     {"pagerank", {"--rounds", "3"}},
@@ -26,7 +26,7 @@ const std::map<std::string, std::vector<std::string>> kArgs = {
     {"select", {"--where", "a > 1", "--limit", "3"}},
     {"sessionize", {"--user", "u", "--time", "t"}},
     {"terasort", {"sort"}},
-    {"topk", {"--by", "a"}},
+    {"topk", {"--by", "a", "--per", "b"}},
     {"empty", {"--reduces", "2"}},
     {"sleep", {}}};
 

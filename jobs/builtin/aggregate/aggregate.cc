@@ -15,7 +15,7 @@ struct BucketColumns {
 };
 
 // Parses "ts=1h, other=month as m".
-BucketColumns ParseBuckets(const Args& args, const std::string& list) {
+BucketColumns ParseBucketColumns(const Args& args, const std::string& list) {
   BucketColumns buckets;
   if (list.empty()) return buckets;
   for (std::string part : SplitCalls(args, "--bucket", list)) {
@@ -33,7 +33,7 @@ BucketColumns ParseBuckets(const Args& args, const std::string& list) {
   return buckets;
 }
 
-void CheckNames(const Args& args, const TableFormat& format, const std::vector<std::string>& names) {
+void CheckOutputNames(const Args& args, const TableFormat& format, const std::vector<std::string>& names) {
   const CsvDialect dialect = format.dialect();
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (std::find(names.begin(), name, *name) != name) {
@@ -48,7 +48,8 @@ void CheckNames(const Args& args, const TableFormat& format, const std::vector<s
 }
 
 // Fields without quotes must not have the separator in them.
-void CheckUnquoted(const Args& args, const TableFormat& format, const std::vector<Measure>& measures, bool buckets) {
+void CheckUnquotedFields(const Args& args, const TableFormat& format, const std::vector<Measure>& measures,
+                         bool buckets) {
   const CsvDialect dialect = format.dialect();
   if (dialect.quotes) return;
   const bool lists =
@@ -78,13 +79,13 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   const std::string by = JoinLists(by_lists);
   TableSide side;
   if (!by.empty()) side.columns = SplitNames(args, "--by", by);
-  const BucketColumns buckets = ParseBuckets(args, JoinLists(bucket_lists));
+  const BucketColumns buckets = ParseBucketColumns(args, JoinLists(bucket_lists));
   const MeasureList agg = ParseMeasures(args, agg_lists.empty() ? "count" : JoinLists(agg_lists));
   std::vector<std::string> names = side.columns;
   names.insert(names.end(), buckets.names.begin(), buckets.names.end());
   names.insert(names.end(), agg.names.begin(), agg.names.end());
-  CheckNames(args, format, names);
-  CheckUnquoted(args, format, agg.measures, !buckets.columns.empty());
+  CheckOutputNames(args, format, names);
+  CheckUnquotedFields(args, format, agg.measures, !buckets.columns.empty());
   side.columns.insert(side.columns.end(), buckets.columns.begin(), buckets.columns.end());
   const size_t groups = side.columns.size();
   side.columns.insert(side.columns.end(), agg.columns.begin(), agg.columns.end());

@@ -10,7 +10,7 @@ constexpr int64_t kMostBucketMicros = 36500 * kDayMicros;
 constexpr std::pair<std::string_view, int64_t> kBucketUnits[] = {
     {"ms", 1000}, {"s", 1'000'000}, {"m", 60'000'000}, {"h", 3600'000'000}, {"d", kDayMicros}};
 
-int64_t FloorTo(int64_t micros, int64_t step) {
+int64_t FloorToStep(int64_t micros, int64_t step) {
   const int64_t rest = micros % step;
   return micros - rest - (rest < 0 ? step : 0);
 }
@@ -37,11 +37,11 @@ std::optional<BucketWidth> BucketWidth::Parse(const std::string& text) {
 }
 
 int64_t BucketWidth::StartOf(int64_t micros) const {
-  if (kind_ == Kind::kDuration) return FloorTo(micros, micros_);
-  const int64_t days = FloorTo(micros, kDayMicros) / kDayMicros;
+  if (kind_ == Kind::kDuration) return FloorToStep(micros, micros_);
+  const int64_t days = FloorToStep(micros, kDayMicros) / kDayMicros;
   if (kind_ == Kind::kWeek) {
     constexpr int64_t kMonday = 4;  // 1970-01-05
-    return (FloorTo(days - kMonday, 7) + kMonday) * kDayMicros;
+    return (FloorToStep(days - kMonday, 7) + kMonday) * kDayMicros;
   }
   CivilDay day = CivilDayOf(days);
   day.day = 1;

@@ -56,7 +56,7 @@ void StoreEntries(const std::vector<uint32_t>& entries, std::string* sketch) {
   sketch->append(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(uint32_t));
 }
 
-void Raise(std::pair<size_t, uint8_t> to, std::string* dense) {
+void RaiseRegister(std::pair<size_t, uint8_t> to, std::string* dense) {
   char& at = (*dense)[1 + to.first];
   if (static_cast<uint8_t>(at) < to.second) at = static_cast<char>(to.second);
 }
@@ -77,19 +77,19 @@ void SortSparse(std::string* sketch) {
   if (n <= kMostSparse) return StoreEntries(entries, sketch);
   sketch->assign(1 + kRegisters, '\0');
   (*sketch)[0] = kDense;
-  for (const uint32_t entry : entries) Raise(RegisterOf(entry), sketch);
+  for (const uint32_t entry : entries) RaiseRegister(RegisterOf(entry), sketch);
 }
 
 void AddEntry(uint32_t entry, std::string* sketch) {
   if (sketch->empty()) StoreEntries({}, sketch);
-  if (sketch->front() == kDense) return Raise(RegisterOf(entry), sketch);
+  if (sketch->front() == kDense) return RaiseRegister(RegisterOf(entry), sketch);
   sketch->append(reinterpret_cast<const char*>(&entry), sizeof entry);
   const size_t sorted = SortedEntries(*sketch);
   if (SparseEntries(*sketch) > sorted + std::max(kLeastTail, sorted / 2)) SortSparse(sketch);
 }
 
 // Ertl's sigma and tau, each until its sum no longer changes.
-double Sigma(double x) {
+double ErtlSigma(double x) {
   if (x == 1) return std::numeric_limits<double>::infinity();
   double y = 1, z = x, before;
   do {
@@ -100,7 +100,7 @@ double Sigma(double x) {
   } while (z != before);
   return z;
 }
-double Tau(double x) {
+double ErtlTau(double x) {
   if (x == 0 || x == 1) return 0;
   double y = 1, z = 1 - x, before;
   do {
@@ -117,9 +117,9 @@ uint64_t DenseEstimate(std::string_view registers) {
   constexpr auto kM = static_cast<double>(kRegisters);
   std::array<uint32_t, kLargest + 2> counts{};
   for (const char c : registers) ++counts.at(static_cast<uint8_t>(c));
-  double z = kM * Tau(1 - counts[kLargest + 1] / kM);
+  double z = kM * ErtlTau(1 - counts[kLargest + 1] / kM);
   for (size_t k = kLargest; k >= 1; --k) z = 0.5 * (z + counts[k]);
-  z += kM * Sigma(counts[0] / kM);
+  z += kM * ErtlSigma(counts[0] / kM);
   return static_cast<uint64_t>(std::llround(kM * kM / (2 * std::log(2.0)) / z));
 }
 
@@ -149,7 +149,7 @@ void HyperLogLog::Merge(std::string_view other, std::string* sketch) {
   }
   if (sketch->front() == kSparse) {
     std::string dense(other);
-    for (const uint32_t entry : LoadEntries(*sketch)) Raise(RegisterOf(entry), &dense);
+    for (const uint32_t entry : LoadEntries(*sketch)) RaiseRegister(RegisterOf(entry), &dense);
     *sketch = std::move(dense);
     return;
   }

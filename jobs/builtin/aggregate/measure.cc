@@ -10,52 +10,52 @@ namespace {
 
 constexpr uint32_t kMostListValues = 10'000;  // guess: a list is one field of a row
 
-enum class Arguments { kNoneOrColumn, kColumn, kColumnAndRank, kColumnAndNumber, kTwoColumns };
+enum class FoldArguments { kNoneOrColumn, kColumn, kColumnAndRank, kColumnAndNumber, kTwoColumns };
 
 struct KnownFold {
   const char* name;
   Fold fold;
-  Arguments arguments;
+  FoldArguments arguments;
   uint32_t number;
 };
-constexpr KnownFold kKnownFolds[] = {{"count", Fold::kCount, Arguments::kNoneOrColumn, 0},
-                                     {"sum", Fold::kSum, Arguments::kColumn, 0},
-                                     {"avg", Fold::kAvg, Arguments::kColumn, 0},
-                                     {"min", Fold::kMin, Arguments::kColumn, 0},
-                                     {"max", Fold::kMax, Arguments::kColumn, 0},
-                                     {"distinct", Fold::kDistinct, Arguments::kColumn, 0},
-                                     {"approx_distinct", Fold::kApproxDistinct, Arguments::kColumn, 0},
-                                     {"median", Fold::kQuantile, Arguments::kColumn, kRankUnits / 2},
-                                     {"quantile", Fold::kQuantile, Arguments::kColumnAndRank, 0},
-                                     {"stddev", Fold::kStddev, Arguments::kColumn, 0},
-                                     {"stddev_pop", Fold::kStddevPop, Arguments::kColumn, 0},
-                                     {"variance", Fold::kVariance, Arguments::kColumn, 0},
-                                     {"variance_pop", Fold::kVariancePop, Arguments::kColumn, 0},
-                                     {"min_by", Fold::kMinBy, Arguments::kTwoColumns, 0},
-                                     {"max_by", Fold::kMaxBy, Arguments::kTwoColumns, 0},
-                                     {"first", Fold::kFirst, Arguments::kColumn, 0},
-                                     {"last", Fold::kLast, Arguments::kColumn, 0},
-                                     {"list", Fold::kList, Arguments::kColumnAndNumber, 0}};
+constexpr KnownFold kKnownFolds[] = {{"count", Fold::kCount, FoldArguments::kNoneOrColumn, 0},
+                                     {"sum", Fold::kSum, FoldArguments::kColumn, 0},
+                                     {"avg", Fold::kAvg, FoldArguments::kColumn, 0},
+                                     {"min", Fold::kMin, FoldArguments::kColumn, 0},
+                                     {"max", Fold::kMax, FoldArguments::kColumn, 0},
+                                     {"distinct", Fold::kDistinct, FoldArguments::kColumn, 0},
+                                     {"approx_distinct", Fold::kApproxDistinct, FoldArguments::kColumn, 0},
+                                     {"median", Fold::kQuantile, FoldArguments::kColumn, kRankUnits / 2},
+                                     {"quantile", Fold::kQuantile, FoldArguments::kColumnAndRank, 0},
+                                     {"stddev", Fold::kStddev, FoldArguments::kColumn, 0},
+                                     {"stddev_pop", Fold::kStddevPop, FoldArguments::kColumn, 0},
+                                     {"variance", Fold::kVariance, FoldArguments::kColumn, 0},
+                                     {"variance_pop", Fold::kVariancePop, FoldArguments::kColumn, 0},
+                                     {"min_by", Fold::kMinBy, FoldArguments::kTwoColumns, 0},
+                                     {"max_by", Fold::kMaxBy, FoldArguments::kTwoColumns, 0},
+                                     {"first", Fold::kFirst, FoldArguments::kColumn, 0},
+                                     {"last", Fold::kLast, FoldArguments::kColumn, 0},
+                                     {"list", Fold::kList, FoldArguments::kColumnAndNumber, 0}};
 
-const char* UsageOf(Arguments arguments) {
+const char* FoldUsage(FoldArguments arguments) {
   switch (arguments) {
-    case Arguments::kNoneOrColumn:
-    case Arguments::kColumn: return "(COLUMN)";
-    case Arguments::kColumnAndRank: return "(COLUMN, Q) with Q from 0 to 1, such as 0.9";
-    case Arguments::kColumnAndNumber: return "(COLUMN, N) with N from 1 to 10000";
-    case Arguments::kTwoColumns: return "(COLUMN, BY)";
+    case FoldArguments::kNoneOrColumn:
+    case FoldArguments::kColumn: return "(COLUMN)";
+    case FoldArguments::kColumnAndRank: return "(COLUMN, Q) with Q from 0 to 1, such as 0.9";
+    case FoldArguments::kColumnAndNumber: return "(COLUMN, N) with N from 1 to 10000";
+    case FoldArguments::kTwoColumns: return "(COLUMN, BY)";
   }
   return "";
 }
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view TrimmedPart(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
 }
 
 // Removes the quotes around a name: "a,b" is a,b, and a doubled quote within is one.
-std::string Unquoted(std::string_view name) {
+std::string UnquotedName(std::string_view name) {
   if (name.size() < 2 || name.front() != '"' || name.back() != '"') return std::string(name);
   std::string text;
   for (size_t i = 1; i + 1 < name.size(); ++i) {
@@ -95,7 +95,7 @@ bool FindFold(std::string_view name, KnownFold* found) {
     *found = *known;
     return true;
   }
-  *found = {"", Fold::kQuantile, Arguments::kColumn, 0};
+  *found = {"", Fold::kQuantile, FoldArguments::kColumn, 0};
   return name.size() > 1 && name[0] == 'p' && ParseRank(name.substr(1), true, &found->number);
 }
 
@@ -104,12 +104,12 @@ bool FindFold(std::string_view name, KnownFold* found) {
   std::string list = "count, count(COLUMN)";
   for (const KnownFold& fold : kKnownFolds) {
     known.emplace_back(fold.name);
-    if (fold.arguments != Arguments::kNoneOrColumn) list += std::string(", ") + fold.name;
+    if (fold.arguments != FoldArguments::kNoneOrColumn) list += std::string(", ") + fold.name;
   }
   args.Refuse("--agg has '" + word + "'" + Suggest(name, known) + "; there are " + list + " and p50, p90, p99");
 }
 
-int IndexOf(const std::string& column, std::vector<std::string>* columns) {
+int IndexOfColumn(const std::string& column, std::vector<std::string>* columns) {
   const auto at = std::find(columns->begin(), columns->end(), column);
   if (at != columns->end()) return static_cast<int>(at - columns->begin());
   columns->push_back(column);
@@ -118,26 +118,28 @@ int IndexOf(const std::string& column, std::vector<std::string>* columns) {
 
 Measure ParseMeasure(const Args& args, const std::string& word, std::vector<std::string>* columns) {
   const size_t open = word.find('(');
-  const std::string name(Trimmed(std::string_view(word).substr(0, open)));
+  const std::string name(TrimmedPart(std::string_view(word).substr(0, open)));
   KnownFold known;
   if (!FindFold(name, &known)) RefuseFold(args, word, name);
   Measure measure;
   measure.fold = known.fold;
   measure.number = known.number;
-  if (open == word.npos && known.arguments == Arguments::kNoneOrColumn) return measure;
-  const auto refuse = [&] { args.Refuse("--agg has '" + word + "'; write it as " + name + UsageOf(known.arguments)); };
-  if (open == word.npos || word.back() != ')' || Trimmed(word.substr(open + 1, word.size() - open - 2)).empty())
+  if (open == word.npos && known.arguments == FoldArguments::kNoneOrColumn) return measure;
+  const auto refuse = [&] {
+    args.Refuse("--agg has '" + word + "'; write it as " + name + FoldUsage(known.arguments));
+  };
+  if (open == word.npos || word.back() != ')' || TrimmedPart(word.substr(open + 1, word.size() - open - 2)).empty())
     refuse();
   const std::vector<std::string> arguments = SplitCalls(args, "--agg", word.substr(open + 1, word.size() - open - 2));
-  const bool two = known.arguments >= Arguments::kColumnAndRank;
+  const bool two = known.arguments >= FoldArguments::kColumnAndRank;
   if (arguments.size() != (two ? 2u : 1u)) {
-    args.Refuse("--agg has '" + word + "'; write it as " + name + UsageOf(known.arguments) +
+    args.Refuse("--agg has '" + word + "'; write it as " + name + FoldUsage(known.arguments) +
                 (arguments.size() > 1 ? "; the name of a column with a comma needs quotes: \"a,b\"" : ""));
   }
-  measure.column = IndexOf(Unquoted(arguments[0]), columns);
-  if (known.arguments == Arguments::kTwoColumns) measure.by = IndexOf(Unquoted(arguments[1]), columns);
-  if (known.arguments == Arguments::kColumnAndRank && !ParseRank(arguments[1], false, &measure.number)) refuse();
-  if (known.arguments == Arguments::kColumnAndNumber) {
+  measure.column = IndexOfColumn(UnquotedName(arguments[0]), columns);
+  if (known.arguments == FoldArguments::kTwoColumns) measure.by = IndexOfColumn(UnquotedName(arguments[1]), columns);
+  if (known.arguments == FoldArguments::kColumnAndRank && !ParseRank(arguments[1], false, &measure.number)) refuse();
+  if (known.arguments == FoldArguments::kColumnAndNumber) {
     const char* const end = arguments[1].data() + arguments[1].size();
     const auto [at, error] = std::from_chars(arguments[1].data(), end, measure.number);
     if (error != std::errc() || at != end || measure.number < 1 || measure.number > kMostListValues) refuse();
@@ -177,7 +179,7 @@ std::vector<std::string> SplitCalls(const Args& args, const std::string& option,
   bool quoted = false, fresh = true;  // fresh: a quote here would open a name
   size_t from = 0;
   const auto add = [&](size_t to) {
-    parts.emplace_back(Trimmed(std::string_view(list).substr(from, to - from)));
+    parts.emplace_back(TrimmedPart(std::string_view(list).substr(from, to - from)));
     if (parts.back().empty()) args.Refuse(option + " '" + list + "' has an empty name in it");
     from = to + 1;
   };
@@ -209,12 +211,12 @@ std::string TakeAlias(const Args& args, const std::string& option, std::string* 
   for (size_t at = part->size(); at-- > 1;) {
     if (at + 4 > part->size() || (*part)[at] != ' ' || (*part)[at + 3] != ' ') continue;
     if (((*part)[at + 1] | 0x20) != 'a' || ((*part)[at + 2] | 0x20) != 's') continue;
-    const std::string_view name = Trimmed(std::string_view(*part).substr(at + 4));
+    const std::string_view name = TrimmedPart(std::string_view(*part).substr(at + 4));
     const bool quoted = name.size() > 1 && name.front() == '"' && name.back() == '"';
     if (!quoted && name.find_first_of("()\"") != name.npos) return "";
-    std::string alias = Unquoted(name);
+    std::string alias = UnquotedName(name);
     if (alias.empty()) args.Refuse(option + " has '" + *part + "' without a name after AS");
-    *part = Trimmed(std::string_view(*part).substr(0, at));
+    *part = TrimmedPart(std::string_view(*part).substr(0, at));
     return alias;
   }
   return "";

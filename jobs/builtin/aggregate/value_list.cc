@@ -10,7 +10,7 @@ namespace {
 
 // Returns the length of the UTF-8 character at the front, or 0 if there is none (RFC 3629: no surrogates, no longer
 // forms than needed, at most U+10FFFF).
-size_t Utf8Length(std::string_view text) {
+size_t ListUtf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
   const uint8_t first = byte(0), second = byte(1);
   if (first < 0x80) return 1;
@@ -30,11 +30,11 @@ size_t Utf8Length(std::string_view text) {
   return n;
 }
 
-void AppendJson(std::string_view text, std::string* out) {
+void AppendListJson(std::string_view text, std::string* out) {
   out->push_back('"');
   while (!text.empty()) {
     const auto c = static_cast<uint8_t>(text.front());
-    const size_t n = Utf8Length(text);
+    const size_t n = ListUtf8Length(text);
     if (c == '"' || c == '\\') {
       out->append({'\\', text.front()});
     } else if (c < 0x20) {
@@ -71,7 +71,7 @@ std::string ListText(std::string_view list) {
   std::string text = "[";
   while (!list.empty()) {
     if (text.size() > 1) text += ',';
-    AppendJson(sdk::Take(&list, sdk::TakeVarint(&list), "a list"), &text);
+    AppendListJson(sdk::Take(&list, sdk::TakeVarint(&list), "a list"), &text);
   }
   return text + "]";
 }
