@@ -14,7 +14,7 @@ constexpr size_t kTextColumn = 29;  // of the texts behind options, arguments an
 constexpr char kGlobalHeading[] = "Options of all commands";
 
 constexpr BuiltinJob kBuiltinJobs[] = {
-    {"aggregate", "Group rows of CSV files, and count, sum, find quantiles",
+    {"aggregate", "Group rows of CSV files: counts, sums, quantiles",
      "--by city --agg 'sum(amount)' --input sales.csv"},
     {"distinct", "Print each different line once", "--input book.txt"},
     {"grep", "Print lines that match a pattern", "-e 'straight|crooked' --input book.txt"},
