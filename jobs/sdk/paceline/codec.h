@@ -319,7 +319,7 @@ struct ValueCodec<std::string> {
 
 // The type of a missing key or value: no bytes. A reader that ignores existing bytes uses AnyBytes.
 struct Nothing {
-  auto operator<=>(const Nothing&) const = default;
+  auto operator<=>(const Nothing&) const = default;  // all are equal
 };
 namespace sdk {
 struct NothingCodec {
@@ -415,8 +415,10 @@ struct ValueCodec<std::vector<T>> {
   static std::string TypeTag() { return "vec<" + sdk::TagOf<ValueCodec<T>>() + ">"; }
 };
 
+// The type in which operators receive a key or a value: std::string_view for std::string, else mostly the type itself.
 template <class K>
 using KeyView = typename KeyCodec<K>::View;
+// The same for values.
 template <class V>
 using ValueView = typename ValueCodec<V>::View;
 

@@ -15,18 +15,22 @@ namespace mr {
 // A set of names with values. Numbers are kept as decimal text. Errors: JobError for missing and malformed values.
 class Config {
  public:
+  // Sets a text; an earlier value of the name is replaced.
   Config& Set(const std::string& name, std::string_view value) {
     values_[name] = std::string(value);
     return *this;
   }
+  // Sets a text.
   Config& Set(const std::string& name, const char* value) { return Set(name, std::string_view(value)); }
+  // Sets a number or a bool.
   template <class T>
   requires std::is_arithmetic_v<T> Config& Set(const std::string& name, T value) {
     return Set(name, std::string_view(std::to_string(value)));
   }
 
-  // Readers. Bool is false for a name that is not set; the others require it.
+  // Returns whether the name is set.
   bool Has(const std::string& name) const { return values_.count(name) != 0; }
+  // Returns the text. Errors: JobError if the name is not set.
   const std::string& Text(const std::string& name) const {
     const auto it = values_.find(name);
     if (it == values_.end()) {
@@ -34,6 +38,7 @@ class Config {
     }
     return it->second;
   }
+  // Returns the integer. Errors: JobError if the name is not set, or set to something else.
   int64_t Int(const std::string& name) const {
     const std::string& text = Text(name);
     int64_t value = 0;
@@ -43,8 +48,10 @@ class Config {
     }
     return value;
   }
+  // Returns the bool; false if the name is not set.
   bool Bool(const std::string& name) const { return Has(name) && Int(name) != 0; }
 
+  // Returns the lines `name=value`, by name.
   std::string Encode() const {
     std::string out;
     for (const auto& [name, value] : values_) {
@@ -63,6 +70,7 @@ class Config {
     return out;
   }
 
+  // Reads what Encode wrote. Errors: JobError.
   static Config Decode(std::string_view bytes) {
     Config config;
     while (!bytes.empty()) {

@@ -20,12 +20,17 @@ namespace mr {
 // other attempts do not count.
 class Counter {
  public:
+  // Made by Context::counter.
   Counter(std::string group, std::string name) : group_(std::move(group)), name_(std::move(name)) {}
+  // Adds n, which may be negative.
   Counter& operator+=(int64_t n) {
     value_ += n;
     return *this;
   }
+  // Adds one.
   Counter& operator++() { return *this += 1; }
+
+  // Returns what has been added since the last report.
   int64_t value() const { return value_; }
 
  private:
@@ -37,6 +42,7 @@ class Counter {
 // Identity, settings, counters and services of the attempt that runs the operator.
 class Context {
  public:
+  // Made by the adapter of the operator.
   Context(const mr_open_args& args, const mr_host* host)
       : host_(host),
         record_(MR_HAS(host, record) && host->record != nullptr ? host->record : &own_record_),
@@ -63,6 +69,8 @@ class Context {
   uint32_t ports() const { return static_cast<uint32_t>(partitions_.size()); }
   // Returns the number of partitions of a port: the number of tasks that read it; 1 for files.
   uint32_t partitions(uint32_t port = 0) const { return partitions_.at(port); }
+
+  // Ids of the job and of the attempt, and the name of the stage, as in logs.
   const std::string& job_id() const { return job_id_; }
   const std::string& attempt_id() const { return attempt_id_; }
   // Returns when the job was submitted, in milliseconds since 1970. The same for all attempts, so output may use it in
@@ -73,6 +81,7 @@ class Context {
   // (FileEnd marks the end of each).
   const std::string& input_file() const { return input_file_; }
 
+  // Bytes of Stage::ConfigureRaw or Stage::Configure.
   const std::string& config_bytes() const { return config_bytes_; }
   // Returns the settings that the plan gave by Config. Errors: JobError if the bytes were not made by Config.
   Config config() const { return Config::Decode(config_bytes_); }
@@ -86,6 +95,8 @@ class Context {
   // MR_MAX_COUNTERS (256) counters; groups and names have at most MR_MAX_COUNTER_NAME (256) bytes. Errors: FinalError
   // beyond these, which fails the job. Count totals, and emit what varies with the data.
   Counter& counter(std::string_view name) { return counter(stage_name_, name); }
+
+  // Returns a counter of the given group.
   Counter& counter(std::string_view group, std::string_view name) {
     for (Counter& c : counters_) {
       if (c.group_ == group && c.name_ == name) return c;
@@ -176,13 +187,17 @@ class Context {
     __atomic_store_n(host_->taken, taken_, __ATOMIC_RELAXED);
   }
 
+  // The host's functions, for RawOperators.
   const mr_host* host() const { return host_; }
+
+  // Called by the adapter: sets the place of a batch.
   void SetBatch(const mr_batch& in) {
     input_ = in.input;
     upstream_task_ = in.upstream_task;
     offset_ = in.offset;
     if (in.input_file.size != 0 && sdk::View(in.input_file) != input_file_) input_file_ = sdk::View(in.input_file);
   }
+  // Called by the adapter: reports the counters.
   void FlushCounters() {
     for (Counter& c : counters_) {
       if (c.value_ == 0) continue;

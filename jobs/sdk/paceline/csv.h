@@ -17,6 +17,8 @@ namespace mr {
 // Reasons for which the parsers below refuse a record.
 inline constexpr const char* kCsvOpenQuote =
     "a quoted field does not end (read it as --format csv, if it holds newlines; --quote none, if quotes are data)";
+
+// The same for a field that goes on after its quote.
 inline constexpr const char* kCsvBehindQuote =
     "text follows the quote that ends a field (--quote none, if quotes are data)";
 
@@ -41,20 +43,24 @@ class CsvRow {
     Add({at, static_cast<size_t>(end - at)});
     return nullptr;
   }
+  // Returns the number of fields.
   size_t size() const { return size_; }
+
+  // Returns field number i, from 0.
   std::string_view operator[](size_t i) const { return fields_[i]; }
 
   // Returns whether the record has no quotes: then its bytes are the fields with separators between them, and no field
   // needs quotes.
   bool plain() const { return plain_; }
 
-  // Remove all fields, and add one that is not quoted: for parsers that find the fields themselves. NotPlain: the
-  // fields are not those of a record one after the other.
+  // Removes all fields.
   void Clear() {
     size_ = 0;
     plain_ = true;
   }
+  // Marks the fields as not being those of one record, one after the other.
   void NotPlain() { plain_ = false; }
+  // Adds a field that is not quoted, for parsers that find the fields themselves.
   void Add(std::string_view field) {
     if (size_ == fields_.size()) fields_.resize(size_ + 16);
     fields_[size_++] = field;

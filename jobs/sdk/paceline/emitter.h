@@ -139,9 +139,11 @@ std::string_view AsText(const T& v, std::string* scratch) {
 // All output ports of one operator. Owned by the adapter; outlives its emitters.
 class Outputs {
  public:
+  // ports: their number.
   Outputs(const mr_host* host, uint32_t ports) {
     for (uint32_t i = 0; i < ports; ++i) ports_.emplace_back(host, i);
   }
+  // Errors: JobError if the stage has no such port.
   sdk::PortWriter& port(uint32_t i) {
     if (i >= ports_.size()) {
       throw JobError("the operator emits to port " + std::to_string(i) + ", but its stage has " +
@@ -149,13 +151,15 @@ class Outputs {
     }
     return ports_[i];
   }
+  // Sends all batches.
   void Flush() {
     for (auto& port : ports_) port.Flush();
   }
-  // Mark() precedes each record that may be bad; Rollback() takes back what a bad one emitted (limits: PortWriter).
+  // Precedes each record that may be bad.
   void Mark() {
     for (auto& port : ports_) port.Mark();
   }
+  // Takes back what a bad record emitted (limits: BadRecord).
   void Rollback() {
     for (auto& port : ports_) port.Rollback();
   }
@@ -168,6 +172,7 @@ class Outputs {
 template <class K, class V>
 class Emitter {
  public:
+  // Requires: Outputs that outlive it.
   explicit Emitter(Outputs* outputs, uint32_t port = 0) : outputs_(outputs), port_(port) {}
 
   // Emits one record. A pair or a tuple may be a list in braces: out.Emit({name, time}, page).
@@ -201,17 +206,22 @@ class Emitter {
 template <>
 class Emitter<Text, Text> {
  public:
+  // Requires: Outputs that outlive it.
   explicit Emitter(Outputs* outputs, uint32_t port = 0) : outputs_(outputs), port_(port) {}
 
+  // Emits `key TAB value`, or the value alone if the key is empty. Errors: as the other Emitter's.
   template <class A, class B>
   void Emit(const A& key, const B& value) {
     outputs_->port(port_).Add(sdk::AsText(key, &key_), sdk::AsText(value, &value_));
   }
+  // Emits one line without a key.
   template <class T>
   void Line(const T& line) {
     outputs_->port(port_).Add({}, sdk::AsText(line, &value_));
   }
+  // Emits one record of bytes.
   void EmitRaw(std::string_view key, std::string_view value) { outputs_->port(port_).Add(key, value); }
+  // Returns another port with its own types.
   template <class K2 = Text, class V2 = Text>
   Emitter<K2, V2> Port(uint32_t port) const {
     return Emitter<K2, V2>(outputs_, port);
@@ -223,6 +233,7 @@ class Emitter<Text, Text> {
   std::string key_, value_;
 };
 
+// The emitter of an operator whose output is text.
 using TextEmitter = Emitter<Text, Text>;
 
 }  // namespace mr

@@ -21,7 +21,10 @@ namespace mr {
 // "std::out_of_range: map::at".
 class JobError : public std::exception {
  public:
+  // message: a text for the user.
   explicit JobError(std::string message) : message_(std::move(message)) {}
+
+  // Returns the text.
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
@@ -32,6 +35,7 @@ class JobError : public std::exception {
 // reports it; a plan that throws another JobError is taken for one that needs arguments.
 class PlanError : public JobError {
  public:
+  // message: a text for the user.
   using JobError::JobError;
 };
 
@@ -44,6 +48,7 @@ class PlanError : public JobError {
 // that parse blocks or batches call context().SkipRecord per bad record.
 class BadRecord : public JobError {
  public:
+  // message: a text for the user.
   using JobError::JobError;
 };
 
@@ -52,6 +57,7 @@ class BadRecord : public JobError {
 // on all eligible workers, and after 100 in any case.
 class RetryableError : public JobError {
  public:
+  // message: a text for the user.
   using JobError::JobError;
 };
 
@@ -61,6 +67,7 @@ class RetryableError : public JobError {
 // record that cannot be used throw BadRecord.
 class FinalError : public JobError {
  public:
+  // message: a text for the user.
   using JobError::JobError;
 };
 

@@ -12,36 +12,19 @@
 //
 // The map is called for each line of the input and emits keys K and values V. The reduce is called for each key with
 // its values, and its output is written as `key TAB value`. Both must be deterministic and keep no state, unless
-// `flags` says otherwise. For combiners, several stages or settings use classes: operator.h.
+// `flags` says otherwise. Combiners, joins and several stages: library.h.
 #pragma once
 
 #include <string>
-#include <type_traits>
+#include <vector>
 
 #include "paceline/args.h"
+#include "paceline/lambda_operators.h"
 #include "paceline/library.h"
-#include "paceline/operator.h"
 
 namespace mr {
 
 namespace sdk {
-
-template <class F>
-concept Stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
-
-template <Stateless F, class K, class V>
-class LambdaMap : public LineMapper<K, V> {
- public:
-  void Map(std::string_view line, typename LineMapper<K, V>::Out& out) { F{}(line, out); }
-};
-
-template <Stateless F, class K, class V>
-class LambdaReduce : public Reducer<K, V, Text, Text> {
- public:
-  void Reduce(KeyView<K> key, Values<V>& values, typename Reducer<K, V, Text, Text>::Out& out) {
-    F{}(key, values, out);
-  }
-};
 
 // The operator names for one pair of lambda types.
 template <class MapF, class ReduceF>
@@ -66,8 +49,8 @@ void MapReduce(Library& library, const char* name, const char* help, MapF, Reduc
   Job::name = name;
   Job::map = std::string(name) + ".map";
   Job::reduce = std::string(name) + ".reduce";
-  library.Add<sdk::LambdaMap<MapF, K, V>>(Job::map.c_str(), flags)
-      .template Add<sdk::LambdaReduce<ReduceF, K, V>>(Job::reduce.c_str(), flags)
+  library.Add<sdk::LambdaLineMapper<MapF, K, V>>(Job::map.c_str(), flags)
+      .template Add<sdk::LambdaReducer<ReduceF, K, V, Text, Text>>(Job::reduce.c_str(), flags)
       .template AddJob<&Job::Plan>(name, help);
 }
 

@@ -53,11 +53,13 @@ class OperatorBase {
   OperatorBase(const OperatorBase&) = delete;
   OperatorBase& operator=(const OperatorBase&) = delete;
 
+  // Returns the context of the attempt that runs the operator.
   Context& context() {
     if (context_ == nullptr) [[unlikely]]
       sdk::NoContext();
     return *context_;
   }
+  // Returns the context of the attempt that runs the operator.
   const Context& context() const {
     if (context_ == nullptr) [[unlikely]]
       sdk::NoContext();
@@ -89,6 +91,7 @@ class Typed : public OperatorBase {
 template <class KIn, class VIn, class KOut, class VOut>
 class Mapper : public sdk::Typed<sdk::Kind::kRecord, KOut, VOut> {
  public:
+  // The template arguments.
   using KeyIn = KIn;
   using ValueIn = VIn;
 };
@@ -99,8 +102,8 @@ class LineMapper : public sdk::Typed<sdk::Kind::kLine, KOut, VOut> {};
 
 // A run of whole lines of one file. The last line of a file may lack its newline.
 struct Block {
-  std::string_view text;
-  uint64_t offset;  // byte offset in the file
+  std::string_view text;  // whole lines
+  uint64_t offset;        // byte offset in the file
 };
 
 // Maps blocks: void Map(const Block& block, Out& out). Its operators get the flag MR_RAW_BLOCKS.
@@ -111,6 +114,7 @@ class BlockMapper : public sdk::Typed<sdk::Kind::kBlock, KOut, VOut> {};
 template <class KIn, class VIn, class KOut, class VOut>
 class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
  public:
+  // The template arguments.
   using KeyIn = KIn;
   using ValueIn = VIn;
 };
@@ -126,6 +130,7 @@ class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
 template <class KIn, class VIn, class KOut, class VOut>
 class HashReducer : public sdk::Typed<sdk::Kind::kHash, KOut, VOut> {
  public:
+  // The template arguments.
   using KeyIn = KIn;
   using ValueIn = VIn;
 };
@@ -137,6 +142,7 @@ class HashReducer : public sdk::Typed<sdk::Kind::kHash, KOut, VOut> {
 template <class K, class By, class V, class KOut, class VOut>
 class SortedReducer : public sdk::Typed<sdk::Kind::kSorted, KOut, VOut> {
  public:
+  // The template arguments.
   using GroupKey = K;
   using OrderKey = By;
   using ValueIn = V;
@@ -149,6 +155,7 @@ class SortedReducer : public sdk::Typed<sdk::Kind::kSorted, KOut, VOut> {
 template <class K, class L, class R, class KOut, class VOut>
 class Joiner : public sdk::Typed<sdk::Kind::kJoin, KOut, VOut> {
  public:
+  // The template arguments.
   using KeyIn = K;
   using LeftIn = L;
   using RightIn = R;
@@ -163,6 +170,7 @@ class RawOperator : public sdk::Typed<sdk::Kind::kRaw, KOut, VOut> {};
 template <class K, class V>
 class Combiner {
  public:
+  // The template arguments.
   using CombineKey = K;
   using CombineValue = V;
 };
@@ -171,6 +179,7 @@ class Combiner {
 template <class K, class V>
 class SumCombiner : public Combiner<K, V> {
  public:
+  // Returns the sum of the values.
   V Combine(KeyView<K>, Values<V>& values) {
     V sum{};
     for (V v : values) sum += v;
@@ -185,6 +194,7 @@ class SumCombiner : public Combiner<K, V> {
 template <class K, class V>
 class HashCombiner {
  public:
+  // The template arguments.
   using FoldKey = K;
   using FoldValue = V;
 };
@@ -194,6 +204,7 @@ class HashCombiner {
 template <class K>
 class Partitioner {
  public:
+  // The template arguments.
   using PartitionKey = K;
 };
 
@@ -217,6 +228,7 @@ class ByFirst : public Partitioner<std::pair<K, By>> {
 template <class K>
 class Comparator {
  public:
+  // The template arguments.
   using CompareKey = K;
 };
 
@@ -225,6 +237,7 @@ class Comparator {
 template <class K, class V>
 class SideInput {
  public:
+  // The template arguments.
   using SideKey = K;
   using SideValue = V;
 };

@@ -1,6 +1,6 @@
-// The Paceline SDK: all headers of an operator library. Header-only; there is nothing to link. Start with lambda.h for
-// one map and one reduce. Otherwise read operator.h (base classes), plan.h (stages of a job) and library.h (the
-// export). Tests include paceline/testing.h.
+// The Paceline SDK: all headers of an operator library. Header-only; there is nothing to link. Start with library.h,
+// which has a whole library of 12 lines. Then read lambda_operators.h and operator.h (operators), typed_plan.h and
+// plan.h (stages of a job). Tests include paceline/testing.h.
 #pragma once
 
 #include "paceline/args.h"
@@ -10,10 +10,13 @@
 #include "paceline/csv.h"
 #include "paceline/emitter.h"
 #include "paceline/error.h"
+#include "paceline/handle.h"
 #include "paceline/lambda.h"
+#include "paceline/lambda_operators.h"
 #include "paceline/library.h"
 #include "paceline/operator.h"
 #include "paceline/plan.h"
 #include "paceline/text.h"
+#include "paceline/typed_plan.h"
 #include "paceline/types.h"
 #include "paceline/values.h"

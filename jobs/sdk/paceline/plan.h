@@ -7,7 +7,6 @@
 // (SideInput in operator.h). Errors: PlanError, from the call or from Json().
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -19,9 +18,13 @@
 
 #include "paceline/config.h"
 #include "paceline/error.h"
-#include "paceline/json_text.h"
 
 namespace mr {
+
+template <class Op>
+class OperatorHandle;
+template <class Op>
+class TypedStage;
 
 // Settings of an input that reads files.
 struct FileOptions {
@@ -41,25 +44,26 @@ struct ShuffleOptions {
 // A table that the job reads, and the columns that it needs. The submit checks it and refuses the job if a column is
 // missing.
 struct TableNeeds {
-  std::string side;               // name in messages; may be empty
-  std::vector<std::string> uris;  // empty: the job's --input
-  std::string format = "csv";     // as in FileOptions
-  bool header = true;             // whether the first row names the columns; else their names are 1, 2, 3, ...
-  std::vector<std::string> columns;
+  std::string side;                  // name in messages; may be empty
+  std::vector<std::string> uris;     // empty: the job's --input
+  std::string format = "csv";        // as in FileOptions
+  bool header = true;                // whether the first row names the columns; else their names are 1, 2, 3, ...
+  std::vector<std::string> columns;  // their names
 };
 
 // Expressions over the rows of the job's tables, which the submit checks against their headers. They see the columns of
 // each table; those of the first `joined` tables together, if that is not 0.
 struct RowExpressions {
   std::string where, select, types;  // as in the options of a table job; may be empty
-  std::vector<std::string> nulls;
-  std::string decimal = ".";
-  size_t joined = 0;
+  std::vector<std::string> nulls;    // fields that are NULL; empty: the empty field
+  std::string decimal = ".";         // mark of real numbers
+  size_t joined = 0;                 // number of joined tables; 0: rows are not joined
   std::vector<std::string> hidden;  // by joined table: the column that the joined row does not have, or ""
 };
 
 // Facts that a plan may depend on. By default none is known.
 struct PlanFacts {
+  // The values of JobPlan::InputBytes and JobPlan::memory_bytes.
   std::function<std::optional<uint64_t>(const std::vector<std::string>& uris)> input_bytes;
   uint64_t memory_bytes = 0;
 };
@@ -68,12 +72,15 @@ struct PlanFacts {
 // range of upstream tasks. kOneToOne: task i reads upstream task i. kBroadcast: every task reads all upstream tasks.
 enum class Edge { kAllToAll, kManyToOne, kOneToOne, kBroadcast };
 
+// The stages of a job. A plan function fills it.
 class JobPlan {
  public:
   class Stage;
+  // The kind of a stage, which decides how many grouped inputs it has: none, one or more, two.
   enum class Role { kMap, kReduce, kJoin };
 
   JobPlan() = default;
+  // A plan that knows these facts.
   explicit JobPlan(PlanFacts facts) : facts_(std::move(facts)) {}
 
   // Returns the approximate size of the records in these files, in bytes. URIs are those of ReadUris. For compressed
@@ -102,25 +109,28 @@ class JobPlan {
   // Adds a stage with two grouped inputs. The first one is the left side.
   Stage& Join(const std::string& name, const std::string& op) { return Add(Role::kJoin, name, op); }
 
+  // Adds a typed stage (typed_plan.h): the types of its edges are checked at compile time.
+  template <class Op>
+  TypedStage<Op> Map(const std::string& name, const OperatorHandle<Op>& op);
+  // Adds a typed stage that groups the stages `from`, or their Output<N>().
+  template <class Op, class... From>
+  TypedStage<Op> Reduce(const std::string& name, const OperatorHandle<Op>& op, const From&... from);
+  // Adds a typed stage that joins two stages, or their Output<N>().
+  template <class Op, class Left, class Right>
+  TypedStage<Op> Join(const std::string& name, const OperatorHandle<Op>& op, const Left& left, const Right& right);
+
   // Returns the plan document. Errors: PlanError if the stages do not make a job.
   std::string Json() const;
 
+  // One stage: its inputs, ports and settings.
   class Stage {
    public:
-    // Reads files of the job's --input option number `input`, or of all of them (kAllInputs).
-    static constexpr int kAllInputs = -1;
-    Stage& ReadFiles(int input = kAllInputs, const FileOptions& options = {}) {
-      return AddInput("{\"files\": {\"input\": " + std::to_string(input) + Options(options) + "}}");
-    }
+    static constexpr int kAllInputs = -1;  // the files of all --input options
+
+    // Reads files of the job's --input option number `input`, from 0, or of all of them.
+    Stage& ReadFiles(int input = kAllInputs, const FileOptions& options = {});
     // Reads files that the job's own arguments name.
-    Stage& ReadUris(const std::vector<std::string>& uris, const FileOptions& options = {}) {
-      std::string list;
-      if (std::count(uris.begin(), uris.end(), "") != 0) {
-        throw JobError("stage '" + name_ + "' reads a file without a name: an argument of the job is missing or empty");
-      }
-      for (const auto& uri : uris) list += (list.empty() ? "" : ", ") + sdk::JsonString(uri);
-      return AddInput("{\"files\": {\"uris\": [" + list + "]" + Options(options) + "}}");
-    }
+    Stage& ReadUris(const std::vector<std::string>& uris, const FileOptions& options = {});
 
     // Reads groups of equal keys over an all-to-all edge.
     Stage& Group(const Stage& from, uint32_t port = 0) { return Read(Edge::kAllToAll, from, port, true); }
@@ -142,34 +152,19 @@ class JobPlan {
     }
 
     // Adds a shuffle port for other stages to read. Ports are numbered 0, 1, ... in the order of the calls.
-    Stage& Shuffle(const ShuffleOptions& options = {}) {
-      ports_.push_back({options.sorted, "{\"shuffle\": {\"sorted\": " + Bool(options.sorted) +
-                                            ", \"combine\": " + Bool(options.combine) + ", \"partition\": \"" +
-                                            (options.custom_partition ? "custom" : "hash") + "\"}}"});
-      return *this;
-    }
+    Stage& Shuffle(const ShuffleOptions& options = {});
     // Makes port 0 a part of the job's output, in format text | csv | fixed:N | raw | record. A stage with files has no
     // shuffle ports. csv, with a separator and a quote as in CsvFormatName: lines of text after a header.
     // The engine makes no header. The operator emits it, out.Line("name,total"), as the first record of each task:
     // before its first row, or in End(out) if it had none. A task without a header fails the job. The header is not
     // counted as a record. `mrctl fs getmerge` keeps the first header, and steps of a job file that read no header do
     // not get it.
-    Stage& WriteFiles(const std::string& format = "text") {
-      files_ = true;
-      ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + "}}"});
-      return *this;
-    }
+    Stage& WriteFiles(const std::string& format = "text");
     // Adds a further output file per task: NAME-r-00000 beside part-r-00000, committed together with it. Such files are
     // ports 1, 2, ... in the order of the calls (out.Port(1) in the operator). Requires: WriteFiles before; a name of
     // letters, digits and the characters - _ . that begins with a letter, a digit, or _ and one of these. Jobs that
     // read the directory skip files whose names begin with _.
-    Stage& Named(const std::string& name, const std::string& format = "text") {
-      if (!files_) throw PlanError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
-      ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) +
-                                   ", \"name\": " + sdk::JsonString(name) + "}}"});
-      ++named_;
-      return *this;
-    }
+    Stage& Named(const std::string& name, const std::string& format = "text");
 
     // Sets the number of tasks. Default, 0: decided by splits, edges, --reduces and the cluster.
     Stage& Tasks(uint32_t tasks) {
@@ -188,49 +183,32 @@ class JobPlan {
       memory_bytes_ = bytes;
       return *this;
     }
-    // Set the config that the operator reads by context().config().
+    // Sets the config that the operator reads by context().config().
     Stage& Configure(const Config& config) { return ConfigureRaw(config.Encode()); }
+    // Sets the bytes that the operator reads by context().config_bytes().
     Stage& ConfigureRaw(std::string bytes) {
       config_ = std::move(bytes);
       return *this;
     }
+    // Returns the name of the stage.
     const std::string& name() const { return name_; }
 
    private:
     friend class JobPlan;
+    template <class Op>
+    friend class TypedStage;
     struct Port {
-      bool sorted;
-      std::string json;
+      ShuffleOptions shuffle;
+      std::string files;     // JSON of a port that writes files; else empty
+      bool derived = false;  // options follow from the readers
+      std::string Json() const;
     };
-    Stage& ReadEdge(Edge edge, const Stage& from, uint32_t port, bool grouped, bool splits) {
-      static constexpr const char* kNames[] = {"all_to_all", "many_to_one", "one_to_one", "broadcast"};
-      if (grouped) {
-        ++grouped_;
-        if (port < from.ports_.size() && !from.ports_[port].sorted) {
-          throw PlanError("stage '" + name_ + "' groups what port " + std::to_string(port) + " of stage '" +
-                          from.name_ + "' writes, so that port must be sorted");
-        }
-      }
-      if (port >= from.ports_.size()) {
-        throw PlanError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" + from.name_ +
-                        "', which has " + std::to_string(from.ports_.size()));
-      }
-      if (from.files_) {
-        throw PlanError("stage '" + name_ + "' reads stage '" + from.name_ +
-                        "', which writes files; a stage has either shuffle ports or files");
-      }
-      return AddInput("{\"edge\": {\"kind\": \"" + std::string(kNames[static_cast<int>(edge)]) +
-                      "\", \"from\": " + sdk::JsonString(from.name_) + ", \"port\": " + std::to_string(port) +
-                      ", \"grouped\": " + Bool(grouped) + (splits ? ", \"splits\": true" : "") + "}}");
-    }
+    // Adds shuffle port number `port` and those before it, unless they are there or the stage writes files, and adds
+    // options that one more reader needs. Ports of Shuffle() stay as they are.
+    void NeedPort(uint32_t port, const ShuffleOptions& options);
+    Stage& ReadEdge(Edge edge, const Stage& from, uint32_t port, bool grouped, bool splits);
     static std::string Bool(bool b) { return b ? "true" : "false"; }
-    static std::string Options(const FileOptions& o) {
-      std::string text = ", \"format\": " + sdk::JsonString(o.format);
-      if (o.only_format) text += ", \"only_format\": true";
-      if (o.sample_bytes) text += ", \"sample_bytes\": " + std::to_string(o.sample_bytes);
-      if (o.max_split_bytes) text += ", \"max_split_bytes\": " + std::to_string(o.max_split_bytes);
-      return text;
-    }
+    static std::string Options(const FileOptions& o);
     Stage& AddInput(std::string json) {
       inputs_.push_back(std::move(json));
       return *this;
@@ -245,21 +223,13 @@ class JobPlan {
     int grouped_ = 0, hashed_ = 0;
     size_t named_ = 0;
     bool files_ = false;
+    bool side_ = false;  // the operator has a side input that no call has named
     std::vector<std::string> inputs_;
     std::vector<Port> ports_;
   };
 
  private:
-  Stage& Add(Role role, const std::string& name, const std::string& op) {
-    for (const Stage& other : stages_) {
-      if (other.name_ == name) throw PlanError("two stages are named '" + name + "'");
-    }
-    Stage& stage = stages_.emplace_back();
-    stage.role_ = role;
-    stage.name_ = name;
-    stage.operator_ = op;
-    return stage;
-  }
+  Stage& Add(Role role, const std::string& name, const std::string& op);
 
   PlanFacts facts_;
   std::vector<std::string> notes_;
@@ -268,62 +238,8 @@ class JobPlan {
   std::deque<Stage> stages_;  // a deque: references stay valid
 };
 
-inline void JobPlan::Stage::Check() const {
-  const std::string who = "stage '" + name_ + "' ";
-  if (ports_.empty()) throw PlanError(who + "writes nothing: give it Shuffle() or WriteFiles()");
-  if (files_ && ports_.size() != 1 + named_) {
-    throw PlanError(who + "has files and other ports; a stage has either files or shuffle ports");
-  }
-  if (inputs_.empty() && tasks_ == 0) {
-    throw PlanError(who + "reads nothing, so the plan must say how many Tasks() it has");
-  }
-  if (role_ == Role::kReduce && grouped_ + hashed_ == 0) {
-    throw PlanError(who + "is a reduce stage without a grouped input: use Group() or GroupByHash()");
-  }
-  if (role_ == Role::kJoin && grouped_ != 2) {
-    throw PlanError(who + "is a join stage, which has two grouped inputs, not " + std::to_string(grouped_));
-  }
-}
-
-inline std::string JobPlan::Stage::Json() const {
-  std::string inputs, ports;
-  for (const auto& input : inputs_) inputs += (inputs.empty() ? "" : ", ") + input;
-  for (const auto& port : ports_) ports += (ports.empty() ? "" : ", ") + port.json;
-  return "  {\"name\": " + sdk::JsonString(name_) + ", \"operator\": " + sdk::JsonString(operator_) +
-         ", \"config\": \"" + sdk::Base64(config_) + "\", \"tasks\": " + std::to_string(tasks_) +
-         (task_bytes_ == 0 ? "" : ", \"task_bytes\": " + std::to_string(task_bytes_)) +
-         (memory_bytes_ == 0 ? "" : ", \"memory_bytes\": " + std::to_string(memory_bytes_)) + ",\n   \"inputs\": [" +
-         inputs + "],\n   \"ports\": [" + ports + "]}";
-}
-
-inline std::string JobPlan::Json() const {
-  if (stages_.empty()) throw PlanError("the plan has no stage");
-  std::string stages;
-  for (const Stage& stage : stages_) {
-    stage.Check();
-    stages += (stages.empty() ? "" : ",\n") + stage.Json();
-  }
-  std::string notes;
-  for (const std::string& note : notes_) notes += (notes.empty() ? " \"notes\": [" : ", ") + sdk::JsonString(note);
-  if (!notes.empty()) notes += "],\n";
-  const auto list = [](const std::vector<std::string>& texts) {
-    std::string json;
-    for (const std::string& text : texts) json += (json.empty() ? "" : ", ") + sdk::JsonString(text);
-    return "[" + json + "]";
-  };
-  for (const TableNeeds& t : tables_) {
-    notes += (&t == tables_.data() ? " \"tables\": [\n  " : ",\n  ") + ("{\"side\": " + sdk::JsonString(t.side)) +
-             ", \"uris\": " + list(t.uris) + ", \"format\": " + sdk::JsonString(t.format) +
-             ", \"header\": " + (t.header ? "true" : "false") + ", \"columns\": " + list(t.columns) + "}";
-  }
-  if (!tables_.empty()) notes += "],\n";
-  if (const auto& e = expressions_; e) {
-    notes += " \"expressions\": {\"where\": " + sdk::JsonString(e->where) +
-             ", \"select\": " + sdk::JsonString(e->select) + ", \"types\": " + sdk::JsonString(e->types) +
-             ", \"nulls\": " + list(e->nulls) + ", \"decimal\": " + sdk::JsonString(e->decimal) +
-             ", \"joined\": " + std::to_string(e->joined) + ", \"hidden\": " + list(e->hidden) + "},\n";
-  }
-  return "{\"version\": 1,\n" + notes + " \"stages\": [\n" + stages + "]}\n";
-}
-
 }  // namespace mr
+
+#ifndef PACELINE_COMPILED
+#include "paceline/plan_inl.h"
+#endif

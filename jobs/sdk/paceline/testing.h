@@ -66,13 +66,16 @@ class OperatorTest {
     task_->Grouped(std::move(packed));
     return *this;
   }
+  // Ends the input.
   OperatorTest& End() {
     task_->End();
     return *this;
   }
 
-  // Returns the emitted records as encoded bytes, or decoded.
+  // Returns the emitted records as encoded bytes.
   const TestRecords& Raw(uint32_t port = 0) { return task_->host().emitted(port); }
+
+  // Returns the emitted records.
   template <class K, class V>
   std::vector<std::pair<K, V>> Emitted(uint32_t port = 0) {
     std::vector<std::pair<K, V>> out;
@@ -81,10 +84,13 @@ class OperatorTest {
     }
     return out;
   }
+  // Returns the counters, by group and name.
   const TestCounters& counters() { return task_->host().counters(); }
   // Returns place and reason of each bad record.
   const std::vector<std::string>& bad_records() { return task_->host().bad_records(); }
+  // Returns the bytes of keys and values that were taken from the batches.
   uint64_t taken() { return task_->host().taken(); }
+  // Returns what the combiner makes of sorted records.
   TestRecords Combine(const TestRecords& sorted) { return task_->Combine(0, sorted); }
 
   // Returns an encoded record for Feed and FeedGroups.

@@ -104,7 +104,9 @@ class GroupReader {
 template <class V>
 class Values {
  public:
-  static constexpr uint32_t kAnyInput = ~uint32_t{0};
+  static constexpr uint32_t kAnyInput = ~uint32_t{0};  // values of all inputs
+
+  // Made by the adapter of the operator.
   explicit Values(sdk::GroupReader* reader, uint32_t only_input = kAnyInput) : reader_(reader), only_(only_input) {}
 
   class Iterator {
@@ -124,6 +126,7 @@ class Values {
     Values* values_;
   };
 
+  // Begins the pass, and ends it.
   Iterator begin() { return Iterator(this); }
   std::default_sentinel_t end() const { return {}; }
   // Returns whether no value is left.
@@ -134,10 +137,19 @@ class Values {
   uint32_t only_;
 };
 
+// Returns the sum of the values that are left in the group. Requires: a value type with +=.
+template <class V>
+V Sum(Values<V>& values) {
+  V sum{};
+  for (auto v : values) sum += v;
+  return sum;
+}
+
 // The values of one group of a SortedReducer, each with the By that orders it, for one pass.
 template <class K, class By, class V>
 class SortedValues {
  public:
+  // Made by the adapter of the operator.
   explicit SortedValues(sdk::GroupReader* reader) : reader_(reader) {}
   class Iterator {
    public:
@@ -158,8 +170,11 @@ class SortedValues {
    private:
     SortedValues* values_;
   };
+  // Begins the pass, and ends it.
   Iterator begin() { return Iterator(this); }
   std::default_sentinel_t end() const { return {}; }
+
+  // Returns whether no value is left.
   bool empty() const { return !reader_->HasValue(); }
 
  private:

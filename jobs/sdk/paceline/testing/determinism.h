@@ -23,17 +23,20 @@
 
 namespace mr {
 
+// Options of ExpectDeterministic.
 struct DeterminismOptions {
-  uint32_t seeds = 20;
+  uint32_t seeds = 20;      // number of runs
   uint64_t first_seed = 1;  // the environment variable MR_TEST_SEED replaces it, and then only that seed runs
   std::function<std::string(const LocalResult&)> answer;  // the compared text; empty: SortedOutput
 };
 
+// Result of ExpectDeterministic.
 struct Determinism {
-  bool ok = false;
-  uint64_t seed = 0;      // the seed that shows the difference; 0: the job fails without a variation
-  std::string op, stage;  // the operator and stage at fault; empty: not known
-  std::string text;       // message: what, where, the first difference, how to repeat it
+  bool ok = false;    // no run differed
+  uint64_t seed = 0;  // the seed that shows the difference; 0: the job fails without a variation
+  std::string op;     // the operator at fault; empty: not known
+  std::string stage;  // its stage
+  std::string text;   // message: what, where, the first difference, how to repeat it
 };
 
 // Returns the lines of all parts, sorted by their bytes, after their header if they have one.

@@ -32,8 +32,10 @@
 
 namespace mr {
 
+// A job with its inputs. Run may be called several times.
 class LocalJob {
  public:
+  // Requires: a library that outlives it.
   explicit LocalJob(const mr_library* library, LocalOptions options = {})
       : library_(library), options_(options), variation_(options.seed == 0 ? Variation() : Variation(options.seed)) {}
 
@@ -60,15 +62,18 @@ class LocalJob {
     sizes_.SetMemory(bytes);
     return *this;
   }
+  // Sets the choices that the engine leaves open.
   LocalJob& SetVariation(const Variation& variation) {
     variation_ = variation;
     return *this;
   }
+  // Sets LocalOptions::twice.
   LocalJob& RunTasksTwice(bool twice) {
     options_.twice = twice;
     return *this;
   }
 
+  // Runs the job with these arguments. Errors: in the result.
   LocalResult Run(const std::string& job, const std::vector<std::string>& args = {}) {
     LocalResult result;
     result_ = &result;

@@ -10,6 +10,7 @@
 
 namespace mr {
 
+// Options of a LocalJob.
 struct LocalOptions {
   uint64_t split_bytes = 64;                      // size of a split
   uint32_t reduces = 3;                           // tasks of stages with an open number
@@ -24,24 +25,28 @@ struct LocalOptions {
   bool twice = false;
 };
 
+// A stage of the plan that ran.
 struct LocalStage {
-  std::string name, op;
-  uint32_t flags = 0;  // mr_operator_flags
-  bool reads_files = false;
-  std::string readers;  // operators of the stages that read this one, separated by commas
+  std::string name;          // of the stage
+  std::string op;            // its operator
+  uint32_t flags = 0;        // mr_operator_flags
+  bool reads_files = false;  // an input is files
+  std::string readers;       // operators of the stages that read this one, separated by commas
 };
 
+// Result of LocalJob::Run.
 struct LocalResult {
-  bool ok = false;
+  bool ok = false;                                        // the job succeeded
   std::string error;                                      // reason of the failure
   std::vector<std::string> parts;                         // the output files, in the order of tasks
   std::string header;                                     // of each part, if they have one (format csv)
   std::map<std::string, std::vector<std::string>> named;  // the same for each Stage::Named
-  TestCounters counters;
-  std::vector<std::string> bad_records;       // place and reason
-  std::map<std::string, uint32_t> tasks;      // by stage
-  std::string failed_operator, failed_stage;  // operator and stage of the failed task
-  std::vector<LocalStage> stages;
+  TestCounters counters;                                  // by group and name
+  std::vector<std::string> bad_records;                   // place and reason
+  std::map<std::string, uint32_t> tasks;                  // by stage
+  std::string failed_operator;                            // of the failed task
+  std::string failed_stage;                               // of the failed task
+  std::vector<LocalStage> stages;                         // in the order of the plan
   // Returns all parts, with one header, as `mrctl fs getmerge` does.
   std::string Output() const { return header + Rows(); }
   // Returns all parts without their headers.

@@ -11,6 +11,7 @@
 
 namespace mr {
 
+// The kinds of choices.
 enum class Vary : uint32_t {
   kSplits = 1,    // where files are cut, splits per task, tasks of stages with an open number
   kBatches = 2,   // where blocks and batches end
@@ -18,7 +19,7 @@ enum class Vary : uint32_t {
   kOrder = 8,     // order of the output of MR_UNORDERED operators
   kShares = 16,   // sharing of partitions of inputs that are read in parts
 };
-inline constexpr uint32_t kVaryAll = 31;
+inline constexpr uint32_t kVaryAll = 31;  // all of Vary
 
 namespace sdk {
 
@@ -47,15 +48,17 @@ class Dice {
 
 }  // namespace sdk
 
+// The choices of one run.
 class Variation {
  public:
-  static constexpr int kAllStages = -1;
+  static constexpr int kAllStages = -1;  // each stage varies
 
   Variation() = default;  // nothing varies
   // what: a set of Vary. stage: the only one to vary (index in the plan); splits are cut the same for all stages.
   explicit Variation(uint64_t seed, uint32_t what = kVaryAll, int stage = kAllStages)
       : seed_(seed), what_(what), stage_(stage) {}
 
+  // Returns the seed; 0: nothing varies.
   uint64_t seed() const { return seed_; }
   // Returns separate dice for each (stage, place), or none if `what` does not vary there.
   std::optional<sdk::Dice> Of(Vary what, size_t stage, uint64_t place = 0) const {
