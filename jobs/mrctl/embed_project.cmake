@@ -1,10 +1,17 @@
-# Writes OUT, a C++ file with the contents of FILES (separated by '|') of DIRECTORY.
-string(REPLACE "|" ";" names "${FILES}")
+# Writes OUT, a C++ file with the project templates of DIRECTORY. TEMPLATES: their names, separated by '|'.
+# CMakeLists.txt of DIRECTORY belongs to each of them.
+string(REPLACE "|" ";" names "${TEMPLATES}")
 set(text "// Made from ${DIRECTORY} by embed_project.cmake.\n#include \"jobs/mrctl/sdk_new.h\"\n\nnamespace mr::ctl {\n\n")
-string(APPEND text "const std::vector<ProjectFile>& ExampleFiles() {\n  static const std::vector<ProjectFile> files = {\n")
+string(APPEND text "const std::vector<ProjectTemplate>& ProjectTemplates() {\n")
+string(APPEND text "  static const std::vector<ProjectTemplate> templates = {\n")
 foreach(name IN LISTS names)
-  file(READ "${DIRECTORY}/${name}" content)
-  string(APPEND text "      {\"${name}\", R\"mr_project(${content})mr_project\"},\n")
+  string(APPEND text "      {\"${name}\",\n       {\n")
+  foreach(file ../CMakeLists.txt README.md visits.cc visits_test.cc)
+    file(READ "${DIRECTORY}/${name}/${file}" content)
+    get_filename_component(file_name ${file} NAME)
+    string(APPEND text "           {\"${file_name}\", R\"mr_project(${content})mr_project\"},\n")
+  endforeach()
+  string(APPEND text "       }},\n")
 endforeach()
-string(APPEND text "  };\n  return files;\n}\n\n}  // namespace mr::ctl\n")
+string(APPEND text "  };\n  return templates;\n}\n\n}  // namespace mr::ctl\n")
 file(WRITE "${OUT}" "${text}")

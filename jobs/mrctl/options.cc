@@ -322,11 +322,17 @@ void AddProfile(CLI::App* root, Command* c) {
 void AddSdk(CLI::App* root, Command* c) {
   CLI::App* sdk = root->add_subcommand("sdk", "Write operator libraries: new, check")->fallthrough();
   sdk->require_subcommand(1);
-  AddSub(sdk, c, "new", "Create the project of an operator library, with a job and its test", "mrctl sdk new wordstats")
-      ->add_option("name", c->args, "Name of the project, and its directory (default: ./NAME)")
+  CLI::App* create = AddSub(sdk, c, "new", "Create the project of an operator library, with a job and its test",
+                            "mrctl sdk new --template join visits");
+  create->add_option("name", c->args, "Name of the project, and its directory (default: ./NAME)")
       ->required()
       ->expected(1, 2)
       ->option_text("NAME [DIRECTORY]");
+  create
+      ->add_option("--template", c->project_template,
+                   "Job of the project: a map and a reduce (default), a join of two inputs, or three stages with a "
+                   "broadcast side input")
+      ->type_name("map|join|dag");
   CLI::App* check =
       AddSub(sdk, c, "check",
              "Check whether a library can be loaded on this machine and whether its stages agree about types; "

@@ -15,7 +15,7 @@ Result<int> New(const Command& command, const Settings& settings) {
   MR_RETURN_IF_ERROR(CheckProjectName(name));
   const std::string directory = command.args.size() > 1 ? command.args[1] : name;
   const std::string sdk = FindSdk();
-  const auto files = ProjectFiles(name, sdk);
+  MR_ASSIGN_OR_RETURN(const auto files, ProjectFiles(name, sdk, command.project_template));
   MR_RETURN_IF_ERROR(WriteProject(directory, files));
   if (settings.form != OutputForm::kTable) {
     Print(JsonProject(name, directory, files, settings.form));

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kMostNameBytes = 40;
 // Names reserved by CMake, and the SDK's own names.
 constexpr const char* kTaken[] = {
-    "all",     "clean",          "depend",   "edit_cache",    "help", "install", "list_install_components",
-    "package", "package_source", "paceline", "rebuild_cache", "test", "mr"};
+    "all",     "clean",          "depend",   "edit_cache",   "help",          "install", "list_install_components",
+    "package", "package_source", "paceline", "paceline_sdk", "rebuild_cache", "test",    "mr"};
 
 void ReplaceAll(const std::string& what, const std::string& with, std::string* text) {
   for (size_t at = text->find(what); at != std::string::npos; at = text->find(what, at + with.size())) {
@@ -61,8 +61,17 @@ Status CheckProjectName(const std::string& name) {
   return {};
 }
 
-std::vector<ProjectFile> ProjectFiles(const std::string& name, const std::string& sdk) {
-  std::vector<ProjectFile> files = ExampleFiles();
+Result<std::vector<ProjectFile>> ProjectFiles(const std::string& name, const std::string& sdk,
+                                              const std::string& template_name) {
+  const auto& templates = ProjectTemplates();
+  const auto found = std::find_if(templates.begin(), templates.end(),
+                                  [&](const ProjectTemplate& known) { return known.name == template_name; });
+  if (found == templates.end()) {
+    std::string names;
+    for (const ProjectTemplate& known : templates) names += (names.empty() ? "" : ", ") + known.name;
+    return WithHint(InvalidArgument("there is no project template '" + template_name + "'"), "templates: " + names);
+  }
+  std::vector<ProjectFile> files = found->files;
   for (ProjectFile& file : files) {
     for (std::string* text : {&file.name, &file.content}) {
       ReplaceAll("visits", name, text);

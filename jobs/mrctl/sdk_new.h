@@ -1,4 +1,4 @@
-// `mrctl sdk new NAME`: creates the project of an operator library from the SDK's example.
+// `mrctl sdk new NAME`: creates the project of an operator library from one of the SDK's templates.
 #pragma once
 
 #include <string>
@@ -12,14 +12,24 @@ struct ProjectFile {
   std::string name, content;
 };
 
-// Returns the files of jobs/sdk/example at the time of the build.
-const std::vector<ProjectFile>& ExampleFiles();
+// One kind of project, by the name that --template takes.
+struct ProjectTemplate {
+  std::string name;
+  std::vector<ProjectFile> files;
+};
+
+inline constexpr char kDefaultTemplate[] = "map";
+
+// Returns the templates of jobs/sdk/templates at the time of the build. The default is the first.
+const std::vector<ProjectTemplate>& ProjectTemplates();
 
 // Checks the name of a project, which its library, job and files also get. Errors: kInvalidArgument with the rules.
 Status CheckProjectName(const std::string& name);
 
-// Returns the example under that name. sdk: directory of PacelineConfig.cmake, for the project; may be empty.
-std::vector<ProjectFile> ProjectFiles(const std::string& name, const std::string& sdk);
+// Returns the files of the template under that name. sdk: directory of PacelineConfig.cmake, for the project; may be
+// empty. Errors: kInvalidArgument if there is no such template.
+Result<std::vector<ProjectFile>> ProjectFiles(const std::string& name, const std::string& sdk,
+                                              const std::string& template_name = kDefaultTemplate);
 
 // Writes the files, and makes the directory if it is missing. Errors: kRejected if it is not empty or no directory.
 Status WriteProject(const std::string& directory, const std::vector<ProjectFile>& files);

@@ -18,14 +18,14 @@ using ::testing::HasSubstr;
 
 std::string Library(const std::string& name) { return BinaryDirectory() + "/../lib/lib" + name + ".so"; }
 
-// Configures, builds and tests a project; its output where that fails.
+// Configures, builds and tests a project; returns the output if that fails.
 std::string BuildProject(const std::string& directory, const std::string& options = "") {
   const std::string build = directory + "/build";
-  const RunResult run =
-      RunProgram({"/bin/sh", "-c",
-                  "cmake -S '" + directory + "' -B '" + build + "' -DCMAKE_BUILD_TYPE=Debug " + options +
-                      " && cmake --build '" + build + "' && ctest --test-dir '" + build + "' --output-on-failure"},
-                 Seconds(300));
+  const RunResult run = RunProgram(
+      {"/bin/sh", "-c",
+       "cmake -S '" + directory + "' -B '" + build + "' -DCMAKE_BUILD_TYPE=Debug " + options + " && cmake --build '" +
+           build + "' --parallel 2 && ctest --test-dir '" + build + "' --output-on-failure"},
+      Seconds(300));
   return run.exit == 0 ? "" : run.out + run.err;
 }
 
@@ -81,6 +81,36 @@ TEST_F(SdkTest, ANewProjectBuildsPassesItsTestAndRunsBesideBuiltInJobs) {
   EXPECT_EQ(operators.out, "a.org\t2\t111\nb.org\t1\t7\nwww.b.org\t1\t5\n");
 }
 
+TEST_F(SdkTest, TheTemplateOfAJoinBuildsPassesItsTestAndRuns) {
+  ASSERT_EQ(Mrctl({"sdk", "new", "--template", "join", "owned"}).exit, 0);
+  ASSERT_EQ(BuildProject(directory_ / "owned"), "");
+  Write("owners", "a.org ann\nb.org bob\n");
+  Write("log", "b.org /x 5\na.org / 100\nnobody.net / 1\n");
+  const RunResult run = Mrctl(
+      {"-q", "submit", "--local", "--lib", "owned/build/libowned.so", "owned", "--input", "owners", "--input", "log"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(SortedLines(run.out), "a.org\tann\t/\t100\nb.org\tbob\t/x\t5\nnobody.net\tunknown\t/\t1\n");
+}
+
+TEST_F(SdkTest, TheTemplateOfADagBuildsPassesItsTestAndRunsWithABroadcastSideInput) {
+  ASSERT_EQ(Mrctl({"sdk", "new", "--template", "dag", "by_owner"}).exit, 0);
+  ASSERT_EQ(BuildProject(directory_ / "by_owner"), "");
+  const std::string library = "by_owner/build/libby_owner.so";
+  const RunResult check = Mrctl({"sdk", "check", library});
+  EXPECT_EQ(check.exit, 0) << check.err;
+  EXPECT_EQ(check.err, "") << "no function of an operator is unused";
+  Write("owners", "a.org ann\nb.org bob\n");
+  Write("log", "b.org /x 5\na.org / 100\na.org /y 11\nnobody.net / 1\n");
+  const std::vector<std::string> job = {"--lib", library, "by_owner", "--input", "owners", "--input", "log"};
+  std::vector<std::string> submit = {"-q", "submit", "--local"}, explain = {"explain", "--local"};
+  submit.insert(submit.end(), job.begin(), job.end());
+  explain.insert(explain.end(), job.begin(), job.end());
+  const RunResult run = Mrctl(submit);
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(SortedLines(run.out), "ann\t2\t111\nbob\t1\t5\nunknown\t1\t1\n");
+  EXPECT_THAT(Mrctl(explain).out, HasSubstr("broadcast"));
+}
+
 TEST_F(SdkTest, ANewProjectOverwritesNothing) {
   EXPECT_EQ(Mrctl({"sdk", "new", "twice"}).exit, 0);
   const RunResult again = Mrctl({"sdk", "new", "twice"});
@@ -90,6 +120,9 @@ TEST_F(SdkTest, ANewProjectOverwritesNothing) {
   EXPECT_EQ(named.exit, 0);
   EXPECT_EQ(json::parse(named.out)["project"]["files"].size(), 4u);
   EXPECT_EQ(Mrctl({"sdk", "new", "Bad-Name"}).exit, 2);
+  const RunResult unknown = Mrctl({"sdk", "new", "--template", "tree", "other"});
+  EXPECT_EQ(unknown.exit, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no project template 'tree'"), HasSubstr("map, join, dag")));
 }
 
 TEST_F(SdkTest, EachBadLibraryIsToldWhy) {

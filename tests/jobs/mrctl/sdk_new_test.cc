@@ -17,15 +17,26 @@ TEST(SdkNewTest, ANameMustServeAsLibraryJobAndTarget) {
   }
 }
 
-TEST(SdkNewTest, TheExampleComesUnderItsNewName) {
-  const auto files = ProjectFiles("word_stats", "/opt/sdk");
-  ASSERT_EQ(files.size(), ExampleFiles().size());
-  for (const ProjectFile& file : files) {
-    EXPECT_THAT(file.name + file.content, Not(HasSubstr("isits"))) << file.name;
-    EXPECT_THAT(file.content, HasSubstr("word_stats")) << file.name;
+TEST(SdkNewTest, EachTemplateComesUnderItsNewName) {
+  ASSERT_EQ(ProjectTemplates().size(), 3u);
+  EXPECT_EQ(ProjectTemplates()[0].name, kDefaultTemplate);
+  for (const ProjectTemplate& known : ProjectTemplates()) {
+    const auto files = ProjectFiles("word_stats", "/opt/sdk", known.name);
+    ASSERT_TRUE(files.ok());
+    ASSERT_EQ(files->size(), 4u);
+    for (const ProjectFile& file : *files) {
+      EXPECT_THAT(file.name + file.content, Not(HasSubstr("isits"))) << known.name << " " << file.name;
+      EXPECT_THAT(file.content, HasSubstr("word_stats")) << known.name << " " << file.name;
+    }
+    EXPECT_THAT((*files)[0].content, HasSubstr("find_package(Paceline 0.2 REQUIRED HINTS \"/opt/sdk\")"));
+    EXPECT_THAT((*files)[2].content, HasSubstr("AddJob(\"word_stats\""));
   }
-  EXPECT_THAT(files[0].content, HasSubstr("find_package(Paceline 0.2 REQUIRED HINTS \"/opt/sdk\")"));
-  EXPECT_THAT(files[2].content, HasSubstr("PlanWordStats"));
+}
+
+TEST(SdkNewTest, AnUnknownTemplateIsRefusedWithTheKnownOnes) {
+  const auto files = ProjectFiles("word_stats", "", "tree");
+  EXPECT_EQ(files.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(files.status().message(), HasSubstr("there is no project template 'tree'"));
 }
 
 }  // namespace
