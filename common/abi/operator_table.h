@@ -120,6 +120,11 @@ typedef struct mr_host {
    * (relaxed); the host names that record if the process crashes. The host sets it to 0xffffffff, "not known", with
    * each batch. May be null. */
   uint32_t* record;
+  /* Bytes that the operator works on where `record` does not say it: a line of its record, if that is a block of lines
+   * (data alone; size is 0), or the key of the group that end() or combine() works on. The operator stores them as it
+   * goes (relaxed; size, then data) and resets data to null; the host names them if the process crashes. May be null.
+   */
+  mr_bytes* at;
 } mr_host;
 
 typedef struct mr_open_args {

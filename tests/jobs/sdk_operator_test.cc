@@ -78,6 +78,40 @@ TEST(RecordTest, TheHostSeesAtWhichRecordOfTheBatchTheOperatorIs) {
       << "behind its values a group is still at the last of them";
 }
 
+// Emit what the host would name after a crash besides the record.
+class AtLine : public BlockMapper<std::string, int64_t> {
+ public:
+  void Map(const Block& block, Out& out) {
+    const mr_bytes& at = *context().host()->at;
+    out.Emit(at.data == nullptr ? "none" : "some", 0);
+    ForEachLine(block.text, [&](std::string_view line) { out.Emit(std::string_view(at.data, line.size()), 1); });
+  }
+};
+class AtGroup : public HashReducer<std::string, int64_t, std::string, int64_t> {
+ public:
+  void Fold(int64_t& total, int64_t n) { total += n; }
+  void Reduce(std::string_view, int64_t total, Out& out) {
+    const mr_bytes& at = *context().host()->at;
+    out.Emit(std::string_view(at.data, at.size), total);
+  }
+};
+
+TEST(RecordTest, TheHostSeesTheLineOfABlockAndTheKeyOfAGroupAtTheEnd) {
+  OperatorTest<AtLine> lines;
+  lines.Feed({{"", "a\nbb\n"}, {"", "c\n"}}).End();
+  EXPECT_THAT((lines.Emitted<std::string, int64_t>()),
+              ElementsAre(Pair("none", 0), Pair("a", 1), Pair("bb", 1), Pair("none", 0), Pair("c", 1)));
+  OperatorTest<AtGroup> groups;
+  groups.Feed({Count("a", 1), Count("b", 2), Count("a", 3)}).End();
+  std::vector<std::string> keys;
+  for (const auto& [at, total] : groups.Emitted<std::string, int64_t>()) {
+    const std::string& encoded = SumTest::Record<std::string, int64_t>(total == 4 ? "a" : "b", 0).key;
+    EXPECT_EQ(at, encoded);
+    keys.push_back(at);
+  }
+  EXPECT_EQ(keys.size(), 2u);
+}
+
 // Counts in its constructor, and keeps the counter.
 class CountsItself : public LineMapper<std::string, int64_t> {
  public:

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "common/io/stack_lines.h"
 #include "common/model/report.h"
-#include "worker/task/crash.h"
 
 namespace mr::worker {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t kBeforeCrash = LogSink::kTailBytes / 4;
 
 // Returns where the tail of a log with a crash begins (worker/task/crash.h), or npos.
 size_t CrashIn(std::string_view log) {
-  const size_t at = log.rfind(task::kCrashLine);
+  const size_t at = log.rfind(kCrashLine);
   if (at == log.npos || (at > 0 && log[at - 1] != '\n')) return log.npos;
   if (at <= kBeforeCrash) return 0;
   return log.find('\n', at - kBeforeCrash - 1) + 1;
@@ -47,6 +47,11 @@ bool LogSink::Drain(int pipe) {
     }
   }
   return true;
+}
+
+void LogSink::Note(std::string_view line) {
+  Write(line);
+  Write("\n");
 }
 
 void LogSink::Write(std::string_view bytes) {

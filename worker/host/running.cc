@@ -2,6 +2,8 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/io/ledger.h"
+#include "common/io/stack_lines.h"
 #include "worker/task/crash_place.h"
 #include "worker/task/process_tree.h"
 
@@ -26,6 +29,8 @@ constexpr Duration kKillGrace = Millis(500);
 // How long a task without progress may take to write its stack. Above the time that its translation has
 // (task/crash.cc).
 constexpr Duration kStackGrace = Seconds(3);
+// Without progress for so long, a task is asked for its stack (guesses). With a shorter --task-timeout: parts of that.
+constexpr Duration kFirstSample = Seconds(60), kSecondSample = Seconds(300);
 
 constexpr char kLeaseText[] =
     "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another "
@@ -344,9 +349,25 @@ void Running::LookAfter(Instant now) {
     seen_ = progress;
     seen_packets_ = packets_;
     moved_ = now;
+    if (samples_ > 0) child_->log().Note(kProgressLine);
+    samples_ = 0;
   }
+  SampleStack(now - moved_);
   if (spec_.timeout.ns > 0 && now - moved_ >= spec_.timeout) {
     FailWithStack(HangText(now - moved_));
+  }
+}
+
+// Asks for the stack early, for people who look at the attempt, and again when half of its time is over, to show
+// whether it is still there.
+void Running::SampleStack(Duration idle) {
+  const bool limited = spec_.timeout.ns > 0;
+  const Duration first = limited ? std::min(kFirstSample, Duration{spec_.timeout.ns / 4}) : kFirstSample;
+  const Duration second = limited ? Duration{spec_.timeout.ns / 2} : kSecondSample;
+  if ((samples_ == 0 && idle >= first) || (samples_ == 1 && idle >= second)) {
+    ++samples_;
+    // To the thread that calls the operator.
+    syscall(SYS_tgkill, child_->pid(), child_->pid(), task::SampleSignal());
   }
 }
 

@@ -65,6 +65,8 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   // The same for a task without progress. Its process has some seconds to write its stack to the log.
   void FailWithStack(std::string message);
   void ExitedEarly(Helper::Exit exit);
+  // Lets a task without progress write its stack to its log. idle: for how long it has made none.
+  void SampleStack(Duration idle);
   std::string HangText(Duration idle) const;
   // Says that a process of the task was killed for memory; "" if none was.
   std::string OomText() const;
@@ -85,6 +87,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   bool ended_ = false;
   std::optional<TaskResult> failure_;
   bool stack_asked_ = false;
+  int samples_ = 0;                // of its stack, since it last made progress
   uint64_t oom_kills_before_ = 0;  // in its control group
   std::optional<task::WireResult> done_;
   bool exited_ = false;

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -17,6 +19,8 @@
 #include <string_view>
 
 #include "common/abi/batch.h"
+#include "common/io/stack_lines.h"
+#include "worker/task/split_reader.h"
 
 namespace mr::task {
 namespace {
@@ -38,7 +42,9 @@ struct {
   uint64_t size;
   const char* place;
   size_t place_bytes;
+  const SplitReader* reader;
 } volatile crash_batch = {};
+mr_bytes crash_at = {};
 
 // Each function below is async-signal-safe: no allocation, no lock, no stdio.
 
@@ -48,17 +54,90 @@ void CopyShown(const char* from, uint64_t bytes, uint64_t most, char* to, std::a
   shown->store(static_cast<uint32_t>(n), std::memory_order_release);
 }
 
-void NoteRecord() {
-  if (getpid() != crash_pid || crash_page->batch_records.load(std::memory_order_relaxed) == 0) return;
-  CrashNote& note = crash_page->crash;
-  CopyShown(crash_batch.place, crash_batch.place_bytes, CrashNote::kMostPlace, note.place, &note.place_bytes);
+// Appends text to a note's place, as far as there is room.
+void AddPlace(CrashNote* note, uint32_t* size, const char* text, size_t bytes) {
+  bytes = std::min<size_t>(bytes, CrashNote::kMostPlace - *size);
+  memcpy(note->place + *size, text, bytes);
+  *size += static_cast<uint32_t>(bytes);
+}
+
+// Writes the digits of a number to the end of `out`, which has 24 bytes. Returns the first one.
+const char* Decimal(uint64_t n, char* out) {
+  char* at = out + 23;
+  *at = '\0';
+  do {
+    *--at = static_cast<char>('0' + n % 10);
+    n /= 10;
+  } while (n != 0);
+  return at;
+}
+
+// Notes the place of the record; line: the byte of a block of lines at which the operator is, or null.
+void NotePlace(CrashNote* note, const BatchView& view, uint32_t record, const char* line) {
+  constexpr size_t kRoom = 100;  // for what follows the name
+  const auto add = [note](uint32_t* size, const char* text) { AddPlace(note, size, text, strlen(text)); };
+  const SplitReader* const reader = crash_batch.reader;
+  char digits[24];
+  uint32_t size = 0;
+  if (reader == nullptr) {  // an edge has the place of its chunk, and a merged batch has none
+    const size_t bytes = crash_batch.place_bytes;
+    if (bytes == 0) return;
+    AddPlace(note, &size, crash_batch.place, std::min(bytes, CrashNote::kMostPlace - kRoom));
+    add(&size, ", record ");
+    add(&size, Decimal(record, digits));
+  } else {
+    const SplitReader::RecordOffset place = reader->OffsetOf(view, record, line);
+    AddPlace(note, &size, reader->name().data(), std::min(reader->name().size(), CrashNote::kMostPlace - kRoom));
+    add(&size, ", byte ");
+    add(&size, Decimal(place.offset, digits));
+    if (reader->compressed()) add(&size, " (uncompressed)");
+    if (place.in_frame) {
+      add(&size, ", record ");
+      add(&size, Decimal(record, digits));
+      add(&size, " of the frame");
+    }
+  }
+  note->place_bytes.store(size, std::memory_order_release);
+  note->exact.store(1, std::memory_order_relaxed);
+}
+
+void NoteRecordIn(CrashNote* note) {
+  note->about.store(CrashNote::kRecord, std::memory_order_relaxed);
+  note->exact.store(0, std::memory_order_relaxed);
+  for (auto* bytes : {&note->place_bytes, &note->key_bytes, &note->value_bytes}) bytes->store(0);
+  const char* const at = __atomic_load_n(&crash_at.data, __ATOMIC_ACQUIRE);
+  const uint64_t at_bytes = __atomic_load_n(&crash_at.size, __ATOMIC_RELAXED);
   const uint32_t record = __atomic_load_n(&crash_page->record, __ATOMIC_RELAXED);
+  const bool in_batch = crash_page->batch_records.load(std::memory_order_relaxed) != 0;
   BatchView view;
   // The whole check, since the crash may have followed from a write over the batch.
-  if (BatchView::Parse(crash_batch.data, crash_batch.size, &view) != nullptr || record >= view.size()) return;
-  const std::string_view key = view.key(record), value = view.value(record);
-  CopyShown(key.data(), key.size(), CrashNote::kMostShown, note.key, &note.key_bytes);
-  CopyShown(value.data(), value.size(), CrashNote::kMostShown, note.value, &note.value_bytes);
+  const bool known = in_batch && crash_batch.data != nullptr &&
+                     BatchView::Parse(crash_batch.data, crash_batch.size, &view) == nullptr && record < view.size();
+  const std::string_view value = known ? view.value(record) : std::string_view();
+  const bool in_record =
+      known && view.key(record).empty() && at_bytes == 0 && at >= value.data() && at < value.data() + value.size();
+  if (at != nullptr && at_bytes > 0) {
+    note->about.store(CrashNote::kGroup, std::memory_order_relaxed);
+    CopyShown(at, at_bytes, CrashNote::kMostShown, note->key, &note->key_bytes);
+  } else if (in_record) {
+    note->about.store(CrashNote::kLine, std::memory_order_relaxed);
+    const size_t left = static_cast<size_t>(value.data() + value.size() - at);
+    const void* const end = memchr(at, '\n', left);
+    const size_t line = end == nullptr ? left : static_cast<size_t>(static_cast<const char*>(end) - at);
+    CopyShown(at, line, CrashNote::kMostShown, note->value, &note->value_bytes);
+    NotePlace(note, view, record, at);
+  } else if (known) {
+    const std::string_view key = view.key(record);
+    CopyShown(key.data(), key.size(), CrashNote::kMostShown, note->key, &note->key_bytes);
+    CopyShown(value.data(), value.size(), CrashNote::kMostShown, note->value, &note->value_bytes);
+    NotePlace(note, view, record, nullptr);
+  } else if (in_batch) {
+    CopyShown(crash_batch.place, crash_batch.place_bytes, CrashNote::kMostPlace, note->place, &note->place_bytes);
+  }
+}
+
+void NoteRecord() {
+  if (getpid() == crash_pid) NoteRecordIn(&crash_page->crash);
 }
 
 void Say(const char* text) { (void)!write(2, text, strlen(text)); }
@@ -82,13 +161,10 @@ void SayRecord() {
   const uint64_t in_batch = crash_page->batch_records.load(std::memory_order_relaxed);
   const uint32_t record = __atomic_load_n(&crash_page->record, __ATOMIC_RELAXED);
   if (record >= in_batch) return;
-  uint64_t number = crash_page->records.load(std::memory_order_relaxed) - in_batch + record + 1;
+  const uint64_t number = crash_page->records.load(std::memory_order_relaxed) - in_batch + record + 1;
   char digits[24];
-  char* at = digits + sizeof digits - 1;
-  *at = '\0';
-  for (; number != 0; number /= 10) *--at = static_cast<char>('0' + number % 10);
   Say(" in record ");
-  Say(at);
+  Say(Decimal(number, digits));
   Say(" of its input");
 }
 
@@ -184,7 +260,7 @@ int CrashedFrames(ucontext_t* context, void** out, int most) {
 bool AwaitTranslation(pid_t pid) {
   for (int round = 0; round < kTranslateRounds; ++round) {
     int status = 0;
-    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    const pid_t ended = waitpid(pid, &status, WNOHANG | __WALL);
     if (ended == pid) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (ended < 0 && errno != EINTR) return false;
     const timespec pause{0, kRoundMillis * 1'000'000L};
@@ -209,7 +285,9 @@ bool WriteTranslated(void* const* frames, int count) {
   argv[count + 2] = nullptr;
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (maps < 0) return false;
-  const pid_t pid = _Fork();  // fork() would call handlers of libraries
+  // Without a signal at its end, so that the operator's own handlers and waits do not see it. fork() would call
+  // handlers of libraries, too.
+  const pid_t pid = static_cast<pid_t>(syscall(SYS_clone, 0, 0, 0, 0, 0));
   if (pid == 0) {
     sigset_t none;
     sigemptyset(&none);
@@ -224,7 +302,43 @@ bool WriteTranslated(void* const* frames, int count) {
   return pid > 0 && AwaitTranslation(pid);
 }
 
+// Writes the stack of the code that a signal has interrupted.
+void WriteStack(void* context) {
+  void* frames[kMostFrames];
+  const int count = CrashedFrames(static_cast<ucontext_t*>(context), frames, kMostFrames);
+  if (!WriteTranslated(frames, count)) backtrace_symbols_fd(frames, count, 2);
+}
+
+// While a sample is taken: the place to which a fault in it returns.
+volatile sig_atomic_t sampling = 0;
+sigjmp_buf sample_failed;
+
+// Writes where the operator is, and goes on.
+void OnSampleSignal(int, siginfo_t*, void* context) {
+  if (getpid() != crash_pid || sampling != 0) return;
+  const int saved = errno;
+  static CrashNote note;
+  if (sigsetjmp(sample_failed, 1) == 0) {
+    sampling = 1;
+    NoteRecordIn(&note);
+    Say(kStuckLine);
+    SayRecord();
+    Say("; its stack, innermost call first:\n");
+    WriteStack(context);
+    const uint32_t bytes = note.place_bytes.load(std::memory_order_relaxed);
+    if (bytes > 0) {
+      Say(note.exact.load(std::memory_order_relaxed) != 0 ? "at " : "in the batch that begins at ");
+      (void)!write(2, note.place, bytes);
+      Say("\n");
+    }
+  }
+  sampling = 0;
+  errno = saved;
+}
+
 void OnFatalSignal(int signal, siginfo_t* info, void* context) {
+  // The operator may have been interrupted in the middle of a change to what the sample reads.
+  if (sampling != 0 && info->si_code > 0 && getpid() == crash_pid) siglongjmp(sample_failed, 1);
   const int saved = errno;
   // A fault or a hang in this handler ends the process at once.
   struct sigaction standard {};
@@ -259,9 +373,7 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
   if (causes & CrashNote::kMemoryLimit) Say(" at the attempt's memory limit");
   SayRecord();
   Say("; its stack, innermost call first:\n");
-  void* frames[kMostFrames];
-  const int count = CrashedFrames(static_cast<ucontext_t*>(context), frames, kMostFrames);
-  if (!WriteTranslated(frames, count)) backtrace_symbols_fd(frames, count, 2);
+  WriteStack(context);
   raise(signal);  // it is blocked, and ends the process when this handler returns
   errno = saved;
 }
@@ -288,17 +400,26 @@ void ReportCrashes(ProgressPage* page) {
   struct sigaction action {};
   action.sa_sigaction = OnFatalSignal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaddset(&action.sa_mask, SampleSignal());
   for (const int s : kFatalSignals) sigaction(s, &action, nullptr);
+  action.sa_sigaction = OnSampleSignal;
+  action.sa_flags |= SA_RESTART;
+  sigaction(SampleSignal(), &action, nullptr);
   atexit(NoteRecord);
 }
 
 void NoteCrashRecord() { NoteRecord(); }
 
-void SetCrashBatch(const mr_batch* batch, const std::string* place) {
-  crash_batch.data = batch == nullptr ? nullptr : batch->data.data;
+mr_bytes* CrashAt() { return &crash_at; }
+
+void SetCrashBatch(const mr_batch* batch, const std::string* place, const SplitReader* reader) {
+  // A signal handler may read them in between.
+  crash_batch.data = nullptr;
   crash_batch.size = batch == nullptr ? 0 : batch->data.size;
   crash_batch.place = place == nullptr ? nullptr : place->data();
   crash_batch.place_bytes = place == nullptr ? 0 : place->size();
+  crash_batch.reader = reader;
+  crash_batch.data = batch == nullptr ? nullptr : batch->data.data;
 }
 
 }  // namespace mr::task

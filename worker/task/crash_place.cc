@@ -26,27 +26,36 @@ uint64_t RecordsBegun(const ProgressPage& page) {
 }
 
 std::string CrashPlace(const ProgressPage& page, const std::string& exact) {
+  return NotedPlace(page, page.crash, exact);
+}
+
+std::string NotedPlace(const ProgressPage& page, const CrashNote& note, const std::string& exact) {
   const uint64_t in_batch = page.batch_records.load(std::memory_order_relaxed);
   const uint64_t last = page.records.load(std::memory_order_relaxed);
+  const uint32_t about = note.about.load(std::memory_order_relaxed);
+  const std::string_view key = NotedText(note.key, note.key_bytes, CrashNote::kMostShown);
+  if (about == CrashNote::kGroup && !key.empty()) return "key " + ShownBytes(key);
   if (in_batch == 0 || in_batch > last) return "";
   const uint64_t first = last - in_batch + 1;
   const uint32_t record = __atomic_load_n(&page.record, __ATOMIC_RELAXED);
-  const CrashNote& note = page.crash;
   std::string text;
-  if (record < in_batch) {
+  if (about == CrashNote::kLine) {
+    text = "a line of its input";
+  } else if (record < in_batch) {
     text = "record " + std::to_string(first + record) + " of its input";
   } else if (in_batch == 1) {
     text = "record " + std::to_string(first) + " of its input";
   } else {
     text = "one of the records " + std::to_string(first) + " to " + std::to_string(last) + " of its input";
   }
-  const std::string_view key = NotedText(note.key, note.key_bytes, CrashNote::kMostShown);
   const std::string_view value = NotedText(note.value, note.value_bytes, CrashNote::kMostShown);
   const std::string_view place = NotedText(note.place, note.place_bytes, CrashNote::kMostPlace);
   if (!key.empty()) text += ", key " + ShownBytes(key);
   if (!value.empty()) text += (key.empty() ? ", " : ", value ") + ShownBytes(value);
   if (!exact.empty()) return text + ", in " + exact;
-  if (!place.empty()) text += ", in the batch that begins at " + PrintableBytes(place);
+  if (place.empty()) return text;
+  const bool known = note.exact.load(std::memory_order_relaxed) != 0;
+  text += (known ? ", in " : ", in the batch that begins at ") + PrintableBytes(place);
   return text;
 }
 

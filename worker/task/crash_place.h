@@ -7,10 +7,14 @@
 
 namespace mr::task {
 
-// Returns "record 18 of its input, 'a line', in the batch that begins at file:///a.txt, byte 0", as far as the page has
-// it; "" if the operator worked on no batch. exact: the place of the record, if it is known; it then replaces that of
-// the batch. Trusts no byte of the page, and escapes what it shows.
+// Returns "record 18 of its input, 'a line', in file:///a.txt, byte 812", as far as the page has it: "in the batch that
+// begins at ..." without an exact place, "key 'a'" for a group that the operator reduces at its end or combines. Empty
+// if the operator worked on nothing. exact: the place of the record, if it is known better. Trusts no byte of the page,
+// and escapes what it shows.
 std::string CrashPlace(const ProgressPage& page, const std::string& exact = "");
+
+// The same for another note of the page.
+std::string NotedPlace(const ProgressPage& page, const CrashNote& note, const std::string& exact = "");
 
 // Returns the number of records of its input that the operator has begun. If it is not known at which record of its
 // batch the operator is, those of the whole batch count. Trusts no byte of the page.

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 
@@ -152,16 +150,63 @@ std::string FileName(const std::string& path) {
   return name;
 }
 
-std::string FrameText(const MappedFile* file, const FunctionNames* names, uint64_t address, uint64_t in_call,
-                      std::string* function_name) {
-  function_name->clear();
-  if (file == nullptr) return "?? (" + Hex(address) + ")";
+std::string PlaceText(const SourceCall& call) {
+  if (call.file.empty() || call.line <= 0) return "";
+  // The last two names of the path: enough to find the file, and no builder's home directory.
+  size_t from = call.file.rfind('/');
+  if (from != std::string::npos && from > 0) from = call.file.rfind('/', from - 1);
+  const std::string shown = from == std::string::npos ? call.file : call.file.substr(from + 1);
+  return " at " + shown + ":" + std::to_string(call.line);
+}
+
+// A call as it is shown.
+struct Frame {
+  std::string symbol;    // "" if unknown
+  std::string readable;  // of it
+  std::string text;
+  const MappedFile* file = nullptr;
+};
+
+// Adds the calls at an address, innermost first. in_call: 1 for a return address, which may lie behind the end of the
+// calling function; else 0.
+void AddFrames(const MappedFile* file, const FunctionNames* names, uint64_t address, uint64_t in_call,
+               const SourceFn& source, std::vector<Frame>* frames) {
+  if (file == nullptr) return frames->push_back({"", "", "?? (" + Hex(address) + ")", nullptr});
+  std::vector<SourceCall> calls;
+  if (source) calls = source(address - in_call);
+  for (size_t i = 0; i + 1 < calls.size(); ++i) {
+    const std::string readable = Readable(calls[i].function);
+    frames->push_back({calls[i].function, readable, readable + PlaceText(calls[i]), file});
+  }
   const uint64_t there = names->AddressOf(address - file->begin + file->offset);
   uint64_t begin = 0;
   const std::string symbol = names->At(there - in_call, &begin);
-  *function_name = symbol;
-  const std::string function = symbol.empty() ? "??" : Readable(symbol) + "+" + Hex(there - begin);
-  return function + " (" + FileName(file->path) + "+" + Hex(there) + ")";
+  const std::string readable = Readable(symbol);
+  const std::string function = symbol.empty() ? "??" : readable + "+" + Hex(there - begin);
+  const std::string place = calls.empty() ? "" : PlaceText(calls.back());
+  frames->push_back({symbol, readable, function + place + " (" + FileName(file->path) + "+" + Hex(there) + ")", file});
+}
+
+// Returns whether this is a function of the SDK's adapter, which calls the operator.
+bool OfAdapter(const Frame& frame) {
+  return frame.readable.substr(0, frame.readable.find_first_of("<(")).ends_with("mr::sdk::Adapter");
+}
+
+// Returns whether the call is one within the C or C++ library.
+bool OfSystem(const Frame& frame) {
+  if (frame.file == nullptr) return false;
+  const std::string name = frame.file->path.substr(frame.file->path.rfind('/') + 1);
+  for (const char* library : {"libc.so.", "libstdc++.so.", "libgcc_s.so.", "libm.so.", "libpthread.so."}) {
+    if (name.starts_with(library)) return true;
+  }
+  return false;
+}
+
+// Returns the number of calls to leave out at the begin: those inside of a library function that the operator called.
+size_t InnerSystemCalls(const std::vector<Frame>& frames) {
+  size_t system = 0;
+  while (system < frames.size() && OfSystem(frames[system])) ++system;
+  return system == frames.size() || system == 0 ? 0 : system - 1;
 }
 
 }  // namespace
@@ -182,16 +227,10 @@ std::vector<MappedFile> ParseMaps(std::string_view text) {
 }
 
 std::string StackText(const std::vector<MappedFile>& files, const std::vector<uint64_t>& addresses,
-                      const std::string& host) {
+                      const std::string& host, const SourceFn& source) {
   std::map<std::string, std::unique_ptr<FunctionNames>> known;
-  std::string text;
+  std::vector<Frame> frames;
   bool outside = false;
-  std::string last, function;
-  size_t repeated = 0;
-  const auto end_repeats = [&] {
-    if (repeated > 0) text += "  ... " + std::to_string(repeated) + " more of the same function\n";
-    repeated = 0;
-  };
   for (size_t i = 0; i < addresses.size(); ++i) {
     const uint64_t address = addresses[i];
     const auto at =
@@ -205,35 +244,29 @@ std::string StackText(const std::vector<MappedFile>& files, const std::vector<ui
       if (opened == nullptr) opened = std::make_unique<FunctionNames>(file->path);
       names = opened.get();
     }
-    // All but the innermost are return addresses, which may lie behind the end of the calling function.
-    const std::string frame = FrameText(file, names, address, i == 0 ? 0 : 1, &function);
-    if (i > 1 && !function.empty() && function == last) {
+    AddFrames(file, names, address, i == 0 ? 0 : 1, source, &frames);
+  }
+  const size_t begin = InnerSystemCalls(frames);
+  std::string text, last;
+  size_t repeated = 0;
+  bool shown = false;  // a call that is not the C library's
+  const auto end_repeats = [&] {
+    if (repeated > 0) text += "  ... " + std::to_string(repeated) + " more of the same function\n";
+    repeated = 0;
+  };
+  for (size_t i = begin; i < frames.size(); ++i) {
+    if (shown && OfAdapter(frames[i])) break;
+    shown |= !OfSystem(frames[i]);
+    if (i > begin + 1 && !frames[i].symbol.empty() && frames[i].symbol == last) {
       ++repeated;
       continue;
     }
     end_repeats();
-    last = function;
-    text += "  #" + std::to_string(i) + " " + frame + "\n";
+    last = frames[i].symbol;
+    text += "  #" + std::to_string(i) + " " + frames[i].text + "\n";
   }
   end_repeats();
   return text;
-}
-
-int FramesMain(const std::vector<std::string>& words) {
-  std::string maps;
-  char piece[4096];
-  for (ssize_t n; (n = read(0, piece, sizeof piece)) > 0;) maps.append(piece, static_cast<size_t>(n));
-  std::vector<uint64_t> addresses;
-  for (const std::string& word : words) {
-    uint64_t address = 0;
-    const char* begin = word.data() + (word.starts_with("0x") ? 2 : 0);
-    if (std::from_chars(begin, word.data() + word.size(), address, 16).ec != std::errc()) return 2;
-    addresses.push_back(address);
-  }
-  char self[4096];
-  const ssize_t n = readlink("/proc/self/exe", self, sizeof self);
-  const std::string text = StackText(ParseMaps(maps), addresses, n > 0 ? std::string(self, n) : "");
-  return !text.empty() && WriteAll(1, text).ok() ? 0 : 1;
 }
 
 }  // namespace mr::task

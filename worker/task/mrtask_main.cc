@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ int main(int argc, char** argv) {
     return mr::task::HelperMain(atoi(args[1].c_str()), args[2], static_cast<uint32_t>(atoi(args[3].c_str())), *rooms);
   }
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
-  if (args[0] == "frames") return mr::task::FramesMain({args.begin() + 1, args.end()});
+  if (args[0] == "frames") _exit(mr::task::FramesMain({args.begin() + 1, args.end()}));  // not past its filter
   if (args[0] == "replay" && args.size() == 2) return mr::task::ReplayMain(args[1], false);
   if (args[0] == "replay" && args.size() == 3 && args[2] == "watched") return mr::task::ReplayMain(args[1], true);
   if (args[0] == "libraries" && args.size() == 1) return mr::task::LibrariesMain();

@@ -8,6 +8,8 @@
 // progress page and two rings of slots.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -27,7 +29,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 15;
+inline constexpr uint32_t kTaskProtocol = 16;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -38,13 +40,21 @@ inline constexpr uint32_t kNoSlot = 0xffffffff;
 
 inline constexpr uint32_t kNoRecord = 0xffffffff;
 
-// The last note of a dying process: the record at which its operator is (crash.h).
+// The signal at which a child writes its operator's stack to its log, and goes on (crash.h).
+inline int SampleSignal() { return SIGRTMAX - 1; }
+
+// A note of a process about itself: the record at which its operator is (crash.h).
 struct CrashNote {
   static constexpr uint32_t kMostPlace = 512, kMostShown = 64;  // bytes; guesses
   static constexpr uint32_t kStackOverflow = 1, kMemoryLimit = 2;
   std::atomic<uint32_t> signal;  // 0: none
   std::atomic<uint32_t> causes;  // bits: the stack overflowed; the memory is near the attempt's limit
-  // Bytes in use of the three texts: the place of the batch, and the beginnings of the record's key and value.
+  // The subject of the note: kRecord, kLine (of a block of lines), kGroup (its key, while the operator ends or
+  // combines).
+  static constexpr uint32_t kRecord = 0, kLine = 1, kGroup = 2;
+  std::atomic<uint32_t> about;
+  std::atomic<uint32_t> exact;  // not 0: the place is that of the record or line, and not of its batch
+  // Bytes in use of the three texts: the place, and the beginnings of the record's key and value.
   std::atomic<uint32_t> place_bytes, key_bytes, value_bytes;
   char place[kMostPlace], key[kMostShown], value[kMostShown];
 };

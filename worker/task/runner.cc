@@ -56,6 +56,8 @@ Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link
   host_.record_place = &HostRecordPlace;
   host_.failed_in = &HostFailedIn;
   host_.record = &link->page()->record;
+  host_.at = CrashAt();
+  *host_.at = {};
   link_->SetInput([this](uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last) {
     return inputs_.Add({input, upstream, partition}, std::move(chunk), last);
   });
@@ -397,7 +399,7 @@ void Runner::CountBatch(const mr_batch& batch) {
   ProgressPage* page = link_->page();
   page->records.store(records_in_, std::memory_order_relaxed);
   __atomic_store_n(&page->record, kNoRecord, __ATOMIC_RELAXED);
-  SetCrashBatch(&batch, batch.grouped ? nullptr : &where_);  // a merged batch has no place
+  SetCrashBatch(&batch, batch.grouped ? nullptr : &where_, reader_);  // a merged batch has no place
   page->batch_records.store(h.n, std::memory_order_relaxed);
 }
 
@@ -405,7 +407,7 @@ Status Runner::CallBatch(const mr_batch& batch) {
   Status status = CallOperator(oper_, "batch", [&] { return oper_.table->batch(oper_.op, &batch); });
   if (status.code() == Code::kInvalidArgument) NoteFailedRecord();
   link_->page()->batch_records.store(0, std::memory_order_relaxed);
-  SetCrashBatch(nullptr, nullptr);
+  SetCrashBatch(nullptr);
   return status;
 }
 
@@ -458,6 +460,7 @@ int Runner::HostNextBatch(void* context, mr_batch* out) {
         InvalidArgument("operator " + self->oper_.name() + " called next_batch() outside of a grouped batch()");
     return -1;
   }
+  SetCrashBatch(nullptr);  // its bytes are about to change
   try {
     const Result<bool> got = self->stream_->Next(out);
     if (!got.ok()) {

@@ -325,21 +325,26 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
 }
 
 std::string SplitReader::Where(uint64_t offset) const {
-  return file_.Where(offset) + (stream_ != nullptr && stream_->compressed() ? " (uncompressed)" : "");
+  return file_.Where(offset) + (compressed() ? " (uncompressed)" : "");
 }
 
 std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const {
+  const RecordOffset place = OffsetOf(batch, record);
+  const std::string where = Where(place.offset);
+  return place.in_frame ? where + ", record " + std::to_string(record) + " of the frame" : where;
+}
+
+SplitReader::RecordOffset SplitReader::OffsetOf(const BatchView& batch, uint64_t record, const char* at) const {
   uint64_t offset = last_offset_;
   const bool lines = (format_.lines() && !raw_blocks_) || format_.kind == FileFormat::Kind::kKv;
-  if (format_.kind == FileFormat::Kind::kRecord) {
-    return Where(offset) + ", record " + std::to_string(record) + " of the frame";
-  }
+  if (format_.kind == FileFormat::Kind::kRecord) return {offset, true};
   if (!lines) {
     for (uint32_t before = 0; before < record && before < batch.size(); ++before) offset += batch.value(before).size();
-    return Where(offset);
+    if (at != nullptr && record < batch.size()) offset += static_cast<uint64_t>(at - batch.value(record).data());
+    return {offset};
   }
   // The bytes of the batch stay in the buffer until the next one is requested.
-  const size_t made_of_bytes = at() - offset;
+  const size_t made_of_bytes = this->at() - offset;
   const std::string_view made_of(unread().data() - made_of_bytes, made_of_bytes);
   if (format_.kind == FileFormat::Kind::kCsv) {
     uint64_t number = 0;
@@ -348,13 +353,13 @@ std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const 
       if (r.bad) return;
       if (number++ == record) offset = last_offset_ + static_cast<uint64_t>(r.text.data() - made_of.data());
     });
-    return Where(offset);
+    return {offset};
   }
   size_t begin = 0;
   for (uint64_t number = 0; number < record && begin < made_of.size(); ++number) {
     begin = std::min(made_of.find('\n', begin), made_of.size() - 1) + 1;
   }
-  return Where(offset + begin);
+  return {offset + begin};
 }
 
 Result<bool> SplitReader::NextFixed(std::string_view* batch, uint64_t* offset) {

@@ -45,6 +45,16 @@ class SplitReader {
   std::string Where(uint64_t offset) const;
   // Returns the place of record number `record` of the last batch from Next, as Where does.
   std::string PlaceOf(const BatchView& batch, uint64_t record) const;
+  // The place of a record as a number, without an allocation, for signal handlers.
+  struct RecordOffset {
+    uint64_t offset = 0;    // in the file; of a `record` file, that of the frame
+    bool in_frame = false;  // the record's number counts from there
+  };
+  // Returns that place. at: a byte of the record, if it is a block of lines, to get that byte's place; else null.
+  RecordOffset OffsetOf(const BatchView& batch, uint64_t record, const char* at = nullptr) const;
+  const std::string& name() const { return split().name; }
+  // Returns whether offsets count uncompressed bytes of a compressed file.
+  bool compressed() const { return stream_ != nullptr && stream_->compressed(); }
   // Returns approximately how many bytes the split has; better with each call of Next.
   uint64_t expected() const { return stream_ != nullptr ? stream_->expected() : file_.split().length; }
 

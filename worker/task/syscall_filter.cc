@@ -131,6 +131,27 @@ Status AddModes(const Context& filter) {
   return geteuid() == 0 ? Deny(filter, "fchmod") : Status::Ok();
 }
 
+// Calls of a process that reads files and writes to its stdout.
+constexpr const char* kReaderCalls[] = {
+    "read",           "pread64",      "readv",         "write",       "writev",     "close",
+    "lseek",          "fstat",        "newfstatat",    "stat",        "lstat",      "statx",
+    "access",         "faccessat",    "faccessat2",    "readlink",    "readlinkat", "fcntl",
+    "mmap",           "munmap",       "mprotect",      "mremap",      "madvise",    "brk",
+    "futex",          "getrandom",    "clock_gettime", "getpid",      "gettid",     "rt_sigaction",
+    "rt_sigprocmask", "rt_sigreturn", "sigaltstack",   "sched_yield", "exit",       "exit_group",
+    "restart_syscall"};
+
+Status Allow(const Context& filter, const char* name, const std::vector<scmp_arg_cmp>& arguments = {}) {
+  return Deny(filter, name, arguments, SCMP_ACT_ALLOW);
+}
+
+Status AddReadFiles(const Context& filter) {
+  for (const char* name : kReaderCalls) MR_RETURN_IF_ERROR(Allow(filter, name));
+  constexpr uint64_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
+  MR_RETURN_IF_ERROR(Allow(filter, "open", {{1, SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY}}));
+  return Allow(filter, "openat", {{2, SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY}});
+}
+
 Status AddInternet(const Context& filter) {
   constexpr uint64_t kMost = AF_NETLINK;
   for (uint64_t family = 0; family <= kMost; ++family) {
@@ -145,7 +166,7 @@ Status AddInternet(const Context& filter) {
 }  // namespace
 
 Result<SyscallFilter> SyscallFilter::Compile(FilterKind kind) {
-  const Context filter(seccomp_init(SCMP_ACT_ALLOW));
+  const Context filter(seccomp_init(kind == FilterKind::kReadFiles ? kDeny : SCMP_ACT_ALLOW));
   if (filter == nullptr) return Internal("cannot make a filter of system calls: out of memory");
   seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, kDeny);
   constexpr uint32_t kBinaryTree = 2;  // a third of the time of a linear program at its installation (measured)
@@ -162,6 +183,7 @@ Result<SyscallFilter> SyscallFilter::Compile(FilterKind kind) {
       MR_RETURN_IF_ERROR(AddSetId(filter));
       break;
     case FilterKind::kNoSockets: MR_RETURN_IF_ERROR(Deny(filter, "socket")); break;
+    case FilterKind::kReadFiles: MR_RETURN_IF_ERROR(AddReadFiles(filter)); break;
     case FilterKind::kInternet: MR_RETURN_IF_ERROR(AddInternet(filter)); break;
   }
   const UniqueFd file(memfd_create("filter", MFD_CLOEXEC));

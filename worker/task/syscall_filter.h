@@ -18,6 +18,7 @@ enum class FilterKind : uint8_t {
   kBaseAndModes,  // besides, what Landlock lacks: changes of modes and extended attributes, set-uid files
   kBaseAndSetId,  // kBase, and set-uid files: for tasks with users of their own, which own what they may change
   kNoSockets,     // denies socket() for all families; socketpair() stays
+  kReadFiles,     // denies all but memory, files that are open, and opening others to read them
   kInternet,      // denies socket() for all families but IPv4, IPv6 and routing netlink, which name look-ups need
 };
 

@@ -283,6 +283,7 @@ class Adapter {
       const std::string_view key = view.key(r), value = view.value(r);
       i.context.AtRecord(r);
       if constexpr (Op::kKind == Kind::kBlock) {
+        i.context.AtKey({});  // its lines are not those of the block before
         try {
           i.op.Map(mr::Block{value, offset}, i.out);
         } catch (const AttemptOver&) {
@@ -344,12 +345,14 @@ class Adapter {
     using K = typename Op::KeyIn;
     using V = typename Op::ValueIn;
     const auto reduce = [&](std::string_view bytes, const V& total) {
+      i.context.AtKey(bytes);
       const auto key = AtPlace(
           i, [&] { return KeyCodec<K>::Decode(bytes); }, [&] { return "key '" + Shown(bytes) + "'"; });
       Guarded(
           i, 0, [&] { i.op.Reduce(key, total, i.out); }, [&] { return KeyPlace(key, bytes); });
     };
     i.table.reduce.Finish([&](V& total, ValueView<V> value) { i.op.Fold(total, value); }, reduce);
+    i.context.AtKey({});
   }
 
   template <class Key>
@@ -402,10 +405,12 @@ class Adapter {
         groups.Begin(view, 0);
         std::string scratch;
         while (groups.NextGroup()) {
+          i->context.AtKey(groups.key());
           Values<V> values(&groups);
           const V folded = i->op.Combine(KeyCodec<typename Op::CombineKey>::Decode(groups.key()), values);
           sink.Add(groups.key(), Encoded<ValueCodec<V>>(folded, &scratch));
         }
+        i->context.AtKey({});
       }
       sink.Flush();
       i->context.FlushCounters();  // the host combines after end(), too

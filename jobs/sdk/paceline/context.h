@@ -13,6 +13,7 @@
 
 #include "paceline/config.h"
 #include "paceline/error.h"
+#include "paceline/text.h"
 
 namespace mr {
 
@@ -46,6 +47,7 @@ class Context {
   Context(const mr_open_args& args, const mr_host* host)
       : host_(host),
         record_(MR_HAS(host, record) && host->record != nullptr ? host->record : &own_record_),
+        at_(MR_HAS(host, at) && host->at != nullptr ? host->at : &own_at_),
         stage_(args.stage),
         task_(args.task),
         tasks_(args.tasks),
@@ -58,7 +60,15 @@ class Context {
         stage_name_(sdk::View(args.stage_name)),
         input_file_(sdk::View(args.input_file)),
         files_directory_(MR_HAS(&args, files_directory) ? sdk::View(args.files_directory) : std::string_view()),
-        submitted_unix_ms_(MR_HAS(&args, submitted_unix_ms) ? args.submitted_unix_ms : 0) {}
+        submitted_unix_ms_(MR_HAS(&args, submitted_unix_ms) ? args.submitted_unix_ms : 0) {
+    // Another host's may be gone by the time of the next line.
+    sdk::line_at = at_ == &own_at_ ? &sdk::no_line : &at_->data;
+  }
+  ~Context() {
+    if (sdk::line_at == &at_->data) sdk::line_at = &sdk::no_line;
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   // Indices of stage, task and attempt from 0, and the number of tasks, inputs and output ports of the stage.
   uint32_t stage() const { return stage_; }
@@ -181,6 +191,15 @@ class Context {
   // it; operators that parse batches themselves may.
   void AtRecord(uint32_t record) { __atomic_store_n(record_, record, __ATOMIC_RELAXED); }
 
+  // Reports the key of the group that End() or a combiner works on; without data: none. After a crash, the host names
+  // it. The base classes call it.
+  void AtKey(std::string_view key) {
+    // A signal handler may read them in between.
+    __atomic_store_n(&at_->data, nullptr, __ATOMIC_RELEASE);
+    __atomic_store_n(&at_->size, key.size(), __ATOMIC_RELEASE);
+    __atomic_store_n(&at_->data, key.data(), __ATOMIC_RELEASE);
+  }
+
   // Reports progress: `bytes` of keys and values were taken from the batch. The base classes call it.
   void Taken(uint64_t bytes) {
     taken_ += bytes;
@@ -210,6 +229,8 @@ class Context {
   const mr_host* host_;
   uint32_t own_record_ = 0;  // in place of the host's, if it has none
   uint32_t* record_;
+  mr_bytes own_at_{};  // likewise
+  mr_bytes* at_;
   uint32_t stage_, task_, tasks_, attempt_, inputs_;
   std::vector<uint32_t> partitions_;
   std::string config_bytes_, job_id_, attempt_id_, stage_name_, input_file_, files_directory_;

@@ -56,6 +56,22 @@ TEST_F(CrashPlaceTest, ShowsKeyAndValueEscapedAndCut) {
             "record 2 of its input, key 'k\\n\\'', value '" + std::string(64, 'v') + "...', in file:///a, byte 7");
 }
 
+TEST_F(CrashPlaceTest, AnExactPlaceALineAndAGroupAreNamedAsSuch) {
+  page_.records = page_.batch_records = 2;
+  page_.record = 1;
+  Note("line", page_.crash.value, &page_.crash.value_bytes);
+  Note("file:///a, byte 9", page_.crash.place, &page_.crash.place_bytes);
+  page_.crash.exact = 1;
+  EXPECT_EQ(task::CrashPlace(page_), "record 2 of its input, 'line', in file:///a, byte 9");
+  page_.crash.about = task::CrashNote::kLine;
+  EXPECT_EQ(task::CrashPlace(page_), "a line of its input, 'line', in file:///a, byte 9");
+  Note("group", page_.crash.key, &page_.crash.key_bytes);
+  page_.crash.about = task::CrashNote::kGroup;
+  EXPECT_EQ(task::CrashPlace(page_), "key 'group'");
+  page_.batch_records = 0;
+  EXPECT_EQ(task::CrashPlace(page_), "key 'group'") << "at the operator's end";
+}
+
 TEST_F(CrashPlaceTest, TrustsNoLengthOfThePage) {
   page_.records = 3;
   page_.batch_records = 5;
@@ -103,6 +119,21 @@ TEST(FramesTest, TheHostsCallsAreLeftOutBelowTheOperatorsOnly) {
   EXPECT_EQ(task::StackText({{0x1000, 0x2000, 0, library}}, {0x1010}, ""),
             "  #0 ?? (operator library aaaaaaaaaaaa+0x10)\n");
   EXPECT_EQ(task::StackText(files, {0}, "/bin/host"), "  #0 ?? (0x0)\n") << "a call of a null pointer";
+}
+
+TEST(FramesTest, LinesInlinedCallsAndTheCallsOfTheAdapterComeFromTheSource) {
+  const std::vector<task::MappedFile> files = {{0x1000, 0x2000, 0, "/lib/op.so"},
+                                               {0x5000, 0x6000, 0, "/lib/libc.so.6"}};
+  const auto source = [](uint64_t address) -> std::vector<task::SourceCall> {
+    if (address > 0x5000) return {};  // the C library has no debug information
+    if (address == 0x100f) return {{"inner", "/home/me/src/a.cc", 7}, {"outer", "b.cc", 9}};
+    return {{"mr::sdk::Adapter<Op>::Batch(void*, mr_batch const*)", "/usr/include/paceline/adapter.h", 1},
+            {"x", "", 0}};
+  };
+  EXPECT_EQ(task::StackText(files, {0x5100, 0x5110, 0x1010, 0x1020, 0x1030}, "", source),
+            "  #1 ?? (libc.so.6+0x110)\n  #2 inner at src/a.cc:7\n  #3 ?? at b.cc:9 (op.so+0x10)\n");
+  EXPECT_THAT(task::StackText(files, {0x1020}, "", source), HasSubstr("mr::sdk::Adapter<Op>::Batch"))
+      << "all that there is of the operator";
 }
 
 TEST(FramesTest, MapsAreParsed) {

@@ -94,6 +94,24 @@ TEST_F(RoomTest, AFilterThatDependsOnATaskIsAFewInstructions) {
   EXPECT_LE(base->instructions(), 400u);
 }
 
+TEST_F(RoomTest, TheTranslatorOfStacksReadsFilesAndDoesNothingElse) {
+  const std::string file = directory_ + "/file";
+  ASSERT_TRUE(UniqueFd(open(file.c_str(), O_WRONLY | O_CREAT, 0600)).valid());
+  EXPECT_EQ(InProcess([&] {
+              const auto filter = SyscallFilter::Compile(FilterKind::kReadFiles);
+              if (!filter.ok() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || filter->Install() != 0) return 1;
+              if (open(file.c_str(), O_RDONLY) < 0) return 2;
+              if (ErrnoOf(open(file.c_str(), O_WRONLY)) != EACCES) return 3;
+              if (ErrnoOf(open((file + "2").c_str(), O_RDONLY | O_CREAT, 0600)) != EACCES) return 4;
+              if (ErrnoOf(unlink(file.c_str())) != EACCES) return 5;
+              if (ErrnoOf(socket(AF_UNIX, SOCK_STREAM, 0)) != EACCES) return 6;
+              if (ErrnoOf(fork()) != EACCES) return 7;
+              if (ErrnoOf(kill(getppid(), 0)) != EACCES) return 8;
+              return ErrnoOf(execl("/bin/true", "true", nullptr)) == EACCES ? 0 : 9;
+            }),
+            0);
+}
+
 TEST_F(RoomTest, SocketsDependOnTheTask) {
   const auto families = [] {
     const bool internet = socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EACCES;

@@ -53,6 +53,7 @@ class TestHost {
     host_.context = this;
     host_.taken = &taken_;
     host_.record = &record_;
+    host_.at = &at_;
     host_.emit = [](void* self, uint32_t port, mr_bytes batch) {
       return static_cast<TestHost*>(self)->Emit(port, batch);
     };
@@ -142,6 +143,7 @@ class TestHost {
   mr_host host_{};
   uint64_t taken_ = 0;
   uint32_t record_ = 0;
+  mr_bytes at_{};
   std::vector<TestRecords> emitted_;
   std::deque<TestBatch> queue_;
   TestBatch current_;

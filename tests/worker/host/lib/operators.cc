@@ -172,7 +172,7 @@ int Crash(void*, const mr_batch*) {
   return 0;
 }
 // Fails at the line that equals its config: "crash", "call", "overflow", "terminate", "allocate",
-// "leave", "throw".
+// "leave", "throw". At "doze" it only takes its time.
 int* volatile g_nowhere = nullptr;  // hidden from the optimizer
 __attribute__((noinline, no_sanitize("undefined"))) void WriteNowhere() { *g_nowhere = 1; }
 void (*volatile g_no_function)() = nullptr;
@@ -196,7 +196,13 @@ void AllocateUnchecked() {
     memory[0] = 1;
   }
 }
+// Works for one and a half seconds without any sign of progress, and without a system call that a signal would end.
+__attribute__((noinline)) int Doze() {
+  for (const time_t end = time(nullptr) + 2; time(nullptr) < end;) asm volatile("");
+  return 0;
+}
 __attribute__((noinline)) int FailAtLine(const std::string& how) {
+  if (how == "doze") return Doze();
   if (how == "crash") WriteNowhere();
   if (how == "call") return CallNothing();
   if (how == "overflow") return Overflow(0);
