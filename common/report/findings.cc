@@ -143,15 +143,9 @@ class Finder {
     found_.push_back(std::move(f));
   }
 
-  // Only an attempt that reads nothing but files can be replayed (jobs/mrctl/replay.cc).
   std::string ReplayAdvice(const Interval& at) const {
     const uint32_t stage = at.id.task.stage;
     if (stage >= run_.spec.stages.size()) return "Read its log.";
-    const auto& inputs = run_.spec.stages[stage].inputs;
-    if (std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) { return input.is_edge; })) {
-      return "Read its log. It read the output of other tasks, so it cannot be replayed: repeat it in a test of the "
-             "operator (paceline/testing.h).";
-    }
     const bool own_library = !run_.spec.library.empty() && !run_.spec.stages[stage].builtin;
     return "Read its log, and run it again on this machine: mrctl task replay " + at.status->id +
            (own_library ? " --lib FILE.so, with the library of the job." : ".");

@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/io/codec.h"
 #include "common/rpc/client_wire.h"
+#include "common/rpc/control_wire.h"
 #include "common/rpc/spec_wire.h"
 #include "schema/run.capnp.h"
 
@@ -64,6 +65,13 @@ void PutRecord(const RecordedRun& recorded, rpc::RecordedRun::Builder out) {
   out.setKeptLogs(run.kept_logs.c_str());
   auto why = out.initWhy(SizeOf(recorded.why.size()));
   for (unsigned i = 0; i < recorded.why.size(); ++i) why.set(i, recorded.why[i].c_str());
+  auto launches = out.initLaunches(SizeOf(recorded.launches.size()));
+  for (unsigned i = 0; i < recorded.launches.size(); ++i) {
+    StageInfo stage = recorded.launches[i].stage;
+    for (KeyValue& variable : stage.env) variable.value.clear();
+    rpc::ToWire(stage, launches[i].initStage());
+    rpc::ToWire(recorded.launches[i].launch, launches[i].initLaunch());
+  }
   out.setHistory({reinterpret_cast<const capnp::byte*>(recorded.history.data()), recorded.history.size()});
 }
 
@@ -91,6 +99,7 @@ RecordedRun TakeRecord(rpc::RecordedRun::Reader in, size_t words) {
   check.Take<rpc::AttemptStatus>(in.getAttempts());
   check.Take<rpc::Decision>(in.getDecisions());
   check.Take<rpc::WorkerStatus>(in.getWorkers());
+  check.Take<rpc::Launched>(in.getLaunches());
   check.Take<rpc::StageStatus>(in.getJob().getStages());
   check.Take<rpc::CauseCount>(in.getJob().getCauses());
   check.Take<rpc::SkewStatus>(in.getJob().getSkew());
@@ -114,6 +123,9 @@ RecordedRun TakeRecord(rpc::RecordedRun::Reader in, size_t words) {
   run.kept_logs = in.getKeptLogs().cStr();
   EndWork(&run);
   for (const auto line : in.getWhy()) out.why.emplace_back(line.cStr());
+  for (const auto launched : in.getLaunches()) {
+    out.launches.push_back({rpc::FromWire(launched.getStage()), rpc::FromWire(launched.getLaunch())});
+  }
   const auto history = in.getHistory();
   out.history.assign(reinterpret_cast<const char*>(history.begin()), history.size());
   return out;

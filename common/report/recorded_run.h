@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/model/command.h"
+#include "common/model/stage_info.h"
 #include "common/report/job_run.h"
 
 namespace mr::report {
@@ -20,10 +22,17 @@ inline constexpr uint32_t kRecordedRunVersion = 1;
 // more).
 inline constexpr uint64_t kMostRecordBytes = 128u << 20;
 
+// The launch of an attempt, for its replay.
+struct RecordedLaunch {
+  StageInfo stage;  // without the values of environment variables once it was encoded
+  LaunchCommand launch;
+};
+
 struct RecordedRun {
   JobRun run;
-  std::vector<std::string> why;  // lines about the job, as `mrctl -v why` prints them
-  std::string history;           // a document of master/history; empty: the job did not end, or it was not known
+  std::vector<std::string> why;          // lines about the job, as `mrctl -v why` prints them
+  std::vector<RecordedLaunch> launches;  // of failed attempts, and of the tasks whose output they read
+  std::string history;  // a document of master/history; empty: the job did not end, or it was not known
 };
 
 // Ends what still ran when the run was read: its cluster has ended, and with it these attempts. They count as killed at

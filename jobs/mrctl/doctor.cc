@@ -22,6 +22,8 @@
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/stack_text.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -99,6 +101,7 @@ class Doctor {
     CheckFiles(client, *workers, prefix);
     CheckSlots(*workers, *queues, prefix);
     CheckJobs(client, *jobs, prefix);
+    CheckAttempts(client, *jobs, prefix);
     return true;
   }
 
@@ -448,6 +451,31 @@ class Doctor {
       }
     }
     if (fine) Add("jobs", Verdict::kOk, Number(there) + " not ended, none of them stuck");
+  }
+
+  // Reports attempts whose worker has sampled their stack because they made no progress. They run on until their
+  // --task-timeout, so no other state shows them.
+  void CheckAttempts(Client& client, const std::vector<JobStatus>& jobs, const std::string& prefix) {
+    constexpr size_t kMostLogs = 20;                // a guess: the longest-running attempts of a job
+    constexpr uint64_t kLongAttemptUs = 1'000'000;  // a worker samples none before
+    for (const JobStatus& job : jobs) {
+      if (Ended(job.state)) continue;
+      auto attempts = client.Attempts(job.id);
+      if (!attempts.ok()) continue;
+      std::erase_if(*attempts,
+                    [](const AttemptStatus& a) { return a.state != "running" || a.ran_us < kLongAttemptUs; });
+      std::stable_sort(attempts->begin(), attempts->end(),
+                       [](const AttemptStatus& a, const AttemptStatus& b) { return a.ran_us > b.ran_us; });
+      attempts->resize(std::min(attempts->size(), kMostLogs));
+      for (const AttemptStatus& attempt : *attempts) {
+        const auto log = client.Logs(*ParseAttemptId(attempt.id));
+        const LoggedStack stack = log.ok() ? StackOf(log->text) : LoggedStack();
+        if (stack.lines.empty() || stack.crashed) continue;
+        std::string text = attempt.id + " on " + attempt.worker + ": " + stack.lines[0];
+        if (stack.lines.size() > 1) text += stack.lines[1].substr(1);
+        Add("attempts", Verdict::kWarn, TerminalText(text), prefix + "why " + attempt.id);
+      }
+    }
   }
 
   const Result<Settings>& settings_;

@@ -75,6 +75,18 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
   }
 }
 
+std::string ReplayOfCrash(const JobStatus& job, const std::optional<std::string>& library) {
+  static const std::string kAttempt = ", the last time as ";  // master/sched/fold/apply_attempt.cc
+  const size_t at = job.error.find(kAttempt), begin = at + kAttempt.size(), end = job.error.find(" on ", begin);
+  if (job.state != JobState::kFailed || at == std::string::npos || end == std::string::npos) return "";
+  const std::string line = job.error.substr(end, job.error.find('\n', end) - end);
+  if (line.find(" crashed: SIG") == std::string::npos) return "";  // worker/host/running.cc
+  const std::string attempt = job.error.substr(begin, end - begin);
+  if (!ParseAttemptId(attempt) && !ParseLocalPart(attempt)) return "";
+  const std::string lib = library.value_or("LIB.so");
+  return "task replay " + attempt + (lib.empty() ? "" : " --lib " + lib) + " --gdb";
+}
+
 std::string CommandPrefix(const std::string& master) {
   return master == kDefaultMaster ? "mrctl " : "mrctl --master " + master + " ";
 }
@@ -99,15 +111,19 @@ std::string LeftByKilled(const JobStatus& job) {
 }
 
 // Returns what to do after a job that did not succeed.
-std::string NextStep(const JobStatus& job, const std::string& master, const std::string& next) {
+std::string NextStep(const JobStatus& job, const std::string& master, const std::string& next,
+                     const std::optional<std::string>& library) {
   if (master.empty()) return next;
+  const std::string replay = ReplayOfCrash(job, library);
+  if (!replay.empty()) return CommandPrefix(master) + replay;
   if (job.state != JobState::kKilled) return CommandPrefix(master) + "job attempts " + Name(job);
   return "submit it again to get its output; " + CommandPrefix(master) + "why " + Name(job) + " shows how far it came";
 }
 
 }  // namespace
 
-std::string EndText(const JobStatus& job, const std::string& master, const std::string& next) {
+std::string EndText(const JobStatus& job, const std::string& master, const std::string& next,
+                    const std::optional<std::string>& library) {
   const std::string took = HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us)));
   if (job.state == JobState::kSucceeded) {
     std::string extra;
@@ -130,13 +146,15 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
     at = end + 1;
   }
   if (killed) text += "  " + LeftByKilled(job) + "\n";
-  const std::string then = NextStep(job, master, next);
+  const std::string then = NextStep(job, master, next, library);
   return TerminalText(then.empty() ? text : text + "next: " + then + "\n");
 }
 
-Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next) {
+Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next,
+                   const std::optional<std::string>& library) {
   const bool killed = job.state == JobState::kKilled;
-  return {ExitOf(job), killed ? "job_killed" : "job_failed", ErrorText(job, master), NextStep(job, master, next)};
+  return {ExitOf(job), killed ? "job_killed" : "job_failed", ErrorText(job, master),
+          NextStep(job, master, next, library)};
 }
 
 Status GoesOn(const Status& status, JobId id, const std::string& master) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "common/base/status.h"
@@ -25,13 +26,21 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
 inline constexpr int kMasterGraceSeconds = 30;
 
 // Returns the text at a job's end: one line for success, else at most ten. Pure. master: for the commands in the text;
-// empty if no cluster is left, and then `next` is the advice. A job without an output_uri wrote to standard output.
-std::string EndText(const JobStatus& job, const std::string& master, const std::string& next = "");
+// empty if no cluster is left, and then `next` is the advice. library: path of the job's own one, or empty if it has
+// none, for the replay of a crash; without a value it is not known. A job without an output_uri wrote to standard
+// output.
+std::string EndText(const JobStatus& job, const std::string& master, const std::string& next = "",
+                    const std::optional<std::string>& library = std::nullopt);
 // Returns the same as an error for JSON. Requires: the job did not succeed.
-Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next = "");
+Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next = "",
+                   const std::optional<std::string>& library = std::nullopt);
 
 // Adds to an interrupt or timeout that the job goes on, and how to follow it again.
 Status GoesOn(const Status& status, JobId id, const std::string& master);
+
+// Returns "task replay ATTEMPT --lib LIBRARY --gdb" for a job that failed by a crash of its operator; else empty.
+// library: as for EndText.
+std::string ReplayOfCrash(const JobStatus& job, const std::optional<std::string>& library);
 
 // Returns "mrctl ", with --master if it is not the default.
 std::string CommandPrefix(const std::string& master);

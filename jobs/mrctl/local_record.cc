@@ -3,6 +3,7 @@
 #include "common/io/clock.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/launch_source.h"
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/read_run.h"
@@ -30,6 +31,10 @@ Result<report::RecordedRun> ReadRecord(Client& client, JobId id) {
     run.job.error = "its local cluster was stopped";
   }
   report::EndWork(&run);
+  if (run.job.state == JobState::kFailed) {
+    ClusterLaunches source(client);
+    recorded.launches = LaunchesToRecord(source, id);
+  }
   if (run.job.state != JobState::kSucceeded) run.job.error = EndFailure(run.job, "").message;
   return recorded;
 }

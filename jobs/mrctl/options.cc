@@ -345,16 +345,17 @@ void AddSdk(CLI::App* root, Command* c) {
 
 void AddTask(CLI::App* root, Command* c) {
   CLI::App* task = root->add_subcommand("task", "Replay one attempt: replay")->fallthrough()->require_subcommand(1);
-  CLI::App* replay = AddSub(task, c, "replay", "Run an attempt that reads only files again on this machine", "");
+  CLI::App* replay = AddSub(task, c, "replay", "Run an attempt again on this machine, with the same inputs", "");
   replay->add_option("attempt", c->args, "Attempt id, attempt_...")->required()->expected(1);
   replay->add_option("--lib", c->replay_lib, "Operator library of the job, if it has its own")->type_name("PATH");
   AddList(replay, "--files", &c->replay_files, "Side file of the job, as at submit; repeat for several files")
       ->type_name("PATH[#NAME]");
-  replay->add_flag("--gdb", c->gdb, "Run under gdb on this terminal");
+  replay->add_flag("--gdb", c->gdb, "Run under gdb on this terminal, to the crash at once");
   replay->footer(
       "Output records are counted and dropped. What the operator prints goes to standard error.\n"
+      "Tasks whose output the attempt read run first, to make it again.\n"
       "Exit: 0 ran to its end, 1 failed, 2 another library or side file,\n"
-      "3 reads outputs of other tasks, 7 no such attempt.");
+      "3 its inputs have changed or cannot be made again, 7 no such attempt.");
   AddExample(replay, "mrctl task replay attempt_1_0001_0_m_000000_1");
 }
 

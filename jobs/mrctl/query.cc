@@ -20,6 +20,7 @@
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/run_source.h"
+#include "jobs/mrctl/stack_text.h"
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
@@ -165,6 +166,14 @@ Result<std::vector<std::string>> SummaryOf(RunSource& source, bool all_stages) {
 }
 
 // Prints five lines about a job, with -v all that the master knows; all about a task, an attempt or a worker.
+// Adds the stack of a crash, or of an operator without progress, from the attempt's log. Adds nothing if no log is
+// left.
+void AddStack(const Settings& settings, AttemptId attempt, std::vector<std::string>* lines) {
+  const auto log = Client(settings.master).Logs(attempt);
+  if (!log.ok()) return;
+  for (const std::string& line : StackOf(log->text).lines) lines->push_back(TerminalText(line));
+}
+
 Result<int> RunWhy(const Command& command, const Settings& settings) {
   std::vector<Reasons> why;
   for (const std::string& word : command.args) {
@@ -189,6 +198,7 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
     if (all) {
       MR_ASSIGN_OR_RETURN(reasons.lines, source ? source->Why() : Client(settings.master).Why(word));
     }
+    if (const auto attempt = ParseAttemptId(word)) AddStack(settings, *attempt, &reasons.lines);
     why.push_back(std::move(reasons));
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().summary) Print(line + "\n");

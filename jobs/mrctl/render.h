@@ -150,9 +150,22 @@ struct ReplayFile {
   std::string path;
   uint64_t offset = 0, length = 0;
 };
-std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
-                           const std::vector<ReplayFile>& files, const std::string& files_directory,
-                           const std::string& scratch);
+// The file with the chunks of one segment: what task `upstream` of an input's stage wrote for a partition. A missing
+// file is an empty segment.
+struct ReplaySegment {
+  uint32_t input = 0, upstream = 0, partition = 0;
+  std::string path;
+};
+// Where a replay finds its files.
+struct ReplayPlaces {
+  std::string library;
+  std::vector<ReplayFile> splits;  // those of the launch, in order
+  std::vector<ReplaySegment> segments;
+  std::string side_files, scratch;             // directories; side_files: or empty
+  std::string keep_directory;                  // gets the chunks of the partitions below; empty: all output is dropped
+  std::vector<uint32_t> keep_partitions = {};  // over all ports
+};
+std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const ReplayPlaces& places);
 // Parses the output of `mrtask replay`.
 Result<ReplayResult> ParseReplay(const std::string& json);
 std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result,

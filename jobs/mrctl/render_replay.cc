@@ -6,9 +6,35 @@
 
 namespace mr::ctl {
 
-std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
-                           const std::vector<ReplayFile>& files, const std::string& files_directory,
-                           const std::string& scratch) {
+namespace {
+
+Json EdgesOf(const ReplayTask& task, const ReplayPlaces& places) {
+  Json edges = Json::array();
+  const std::vector<InputSpec>& inputs = task.stage.spec.inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const InputSpec& input = inputs[i];
+    if (!input.is_edge) continue;
+    Json segments = Json::array();
+    for (const ReplaySegment& s : places.segments) {
+      if (s.input != i) continue;
+      segments.push_back(Object({{"upstream", s.upstream}, {"partition", s.partition}, {"path", s.path}}));
+    }
+    edges.push_back(Object({{"input", i},
+                            {"grouped", input.grouped},
+                            {"broadcast", input.kind == EdgeKind::kBroadcast},
+                            {"quotes", input.quotes},
+                            {"format", input.format},
+                            {"written", input.written},
+                            {"file", input.file},
+                            {"sample_bytes", input.sample_bytes},
+                            {"segments", std::move(segments)}}));
+  }
+  return edges;
+}
+
+}  // namespace
+
+std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const ReplayPlaces& places) {
   Json splits = Json::array(), ports = Json::array(), env = Json::object(), config = Json::array();
   const StageInfo& stage = task.stage;
   for (size_t i = 0; i < task.launch.splits.size(); ++i) {
@@ -20,9 +46,9 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                              {"length", s.length},
                              {"file_bytes", s.file_bytes},
                              {"sample_bytes", task.FilesOf(s).sample_bytes},
-                             {"path", files[i].path},
-                             {"path_offset", files[i].offset},
-                             {"path_length", files[i].length}}));
+                             {"path", places.splits[i].path},
+                             {"path_offset", places.splits[i].offset},
+                             {"path_length", places.splits[i].length}}));
   }
   for (size_t i = 0; i < stage.spec.ports.size(); ++i) {
     const PortSpec& p = stage.spec.ports[i];
@@ -41,7 +67,7 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                           {"job_name", stage.job_name},
                           {"submitted_unix_ms", stage.submitted_unix_ms},
                           {"tasks", stage.tasks},
-                          {"library", library},
+                          {"library", places.library},
                           {"operator", stage.spec.operator_name},
                           {"flags", stage.spec.flags},
                           {"config", std::move(config)},
@@ -53,8 +79,11 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                           {"memory_bytes", stage.memory_bytes},
                           {"partition_seed", stage.partition_seed},
                           {"max_bad_records", stage.max_bad_records},
-                          {"files_directory", files_directory},
-                          {"scratch", scratch}}));
+                          {"edges", EdgesOf(task, places)},
+                          {"keep_directory", places.keep_directory},
+                          {"keep_partitions", places.keep_partitions},
+                          {"files_directory", places.side_files},
+                          {"scratch", places.scratch}}));
 }
 
 Result<ReplayResult> ParseReplay(const std::string& text) {
@@ -107,6 +136,11 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
     text += "input     " + s.uri + ", bytes " + std::to_string(s.offset) + " to " +
             std::to_string(s.offset + s.length) + "\n";
   }
+  uint64_t segments = 0;
+  for (const Slice& s : task.launch.slices) {
+    segments += uint64_t{s.task_end - s.task_begin} * (s.partition_end - s.partition_begin);
+  }
+  if (segments > 0) text += "input     " + Grouped(segments) + " partitions of earlier tasks, made again\n";
   text += "result    " + (result.done ? "done" : "failed: " + result.message) + "\n";
   if (!result.done && !result.record.empty()) text += "at        " + result.record + "\n";
   const bool blocks = (task.stage.spec.flags & MR_RAW_BLOCKS) != 0;

@@ -474,6 +474,8 @@ class Submission {
     const std::string logs = plan_.options.keep_logs.empty()
                                  ? "run it again with --keep-logs DIRECTORY to keep the logs of its attempts"
                                  : "read the logs of its attempts in " + plan_.options.keep_logs;
+    const std::string replay = ReplayOfCrash(job, plan_.own_library ? plan_.options.lib : "");
+    if (!replay.empty() && local_name_->stored()) return "mrctl " + replay;
     const std::string then = job.state == JobState::kKilled ? "submit it again to get its output" : logs;
     return local_name_->stored() ? then + "; mrctl why " + job.local_id + " explains this run" : then;
   }
@@ -492,17 +494,18 @@ class Submission {
   Result<int> Report(const JobStatus& job) {
     const std::string master = cluster_ != nullptr ? "" : settings_.master;
     const std::string next = cluster_ != nullptr ? LocalNext(job) : "";
+    const std::string library = plan_.own_library ? plan_.options.lib : "";
     if (job.state == JobState::kSucceeded && plan_.to_stdout) {
       MR_RETURN_IF_ERROR(PrintResult());
     }
     const bool succeeded = job.state == JobState::kSucceeded;
     if (settings_.form != OutputForm::kTable) {
-      const Failure failure = succeeded ? Failure{} : EndFailure(job, master, next);
+      const Failure failure = succeeded ? Failure{} : EndFailure(job, master, next, library);
       Print(SubmitJson(job, settings_.form, succeeded ? nullptr : &failure));
     } else if (!succeeded) {
       JobStatus shown = job;
       if (plan_.to_stdout) shown.output_uri.clear();
-      PrintErr(EndText(shown, master, next));
+      PrintErr(EndText(shown, master, next, library));
     } else if (!settings_.quiet) {
       // This line is the result, unless the result was printed. Its directory is then removed.
       JobStatus shown = job;

@@ -99,7 +99,7 @@ std::vector<Case> Cases() {
       {"sdk check", {"books.txt"}, "library", 2},
       {"sdk check", {"absent.so"}, "error", 7},
       {"task replay", {"attempt_1_0001_0_m_000000_1"}, "replay"},
-      {"task replay", {"attempt_1_0001_1_r_000000_1"}, "error", 3},
+      {"task replay", {"attempt_1_0001_1_r_000000_1"}, "replay"},
       {"cluster init", {"--data", "new"}, "credentials"},
       {"cluster init", {"--data", "new"}, "error", 3},
       {"token create", {"--data", "new", "--subject", "anna", "--roles", "viewer"}, "token"},

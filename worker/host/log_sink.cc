@@ -16,6 +16,21 @@ namespace {
 // caught.
 constexpr size_t kBeforeCrash = LogSink::kTailBytes / 4;
 
+// Returns the log without samples of an operator that made no progress. They would take the room of its last words.
+std::string WithoutSamples(std::string_view log) {
+  std::string text;
+  for (bool sample = false; !log.empty();) {
+    const std::string_view line = log.substr(0, std::min(log.find('\n'), log.size() - 1) + 1);
+    log.remove_prefix(line.size());
+    const bool call = line.starts_with("  #") || line.starts_with("  ... ");
+    const bool place = line.starts_with("at ") || line.starts_with("in the batch that begins at ");
+    const bool skipped = line.starts_with(kStuckLine) || (sample && (call || place)) || line.starts_with(kProgressLine);
+    sample = line.starts_with(kStuckLine) || (sample && call);
+    if (!skipped) text += line;
+  }
+  return text;
+}
+
 // Returns where the tail of a log with a crash begins (worker/task/crash.h), or npos.
 size_t CrashIn(std::string_view log) {
   const size_t at = log.rfind(kCrashLine);
@@ -79,7 +94,8 @@ void LogSink::Write(std::string_view bytes) {
 std::string LogSink::End() const { return end_.substr(end_.size() - std::min(end_.size(), kKeptLogBytes)); }
 
 std::string LogSink::Tail() const {
-  std::string_view tail = end_;
+  const std::string log = end_.find(kStuckLine) == end_.npos ? end_ : WithoutSamples(end_);
+  std::string_view tail = log;
   if (const size_t crash = CrashIn(tail); crash != tail.npos) {
     tail.remove_prefix(crash);
     if (tail.size() > kTailBytes) tail = tail.substr(0, tail.rfind('\n', kTailBytes) + 1);

@@ -42,6 +42,9 @@ class Link {
   ProgressPage* page() { return page_; }
   Duration waited() const { return waited_; }
 
+ protected:
+  InputFn on_input_;
+
  private:
   // Receives one packet. Returns false if `flags` has MSG_DONTWAIT and there is none.
   Result<bool> Receive(int flags);
@@ -56,7 +59,6 @@ class Link {
   char* arena_;
   ArenaLayout layout_;
   ProgressPage* page_;
-  InputFn on_input_;
   char* Slot(uint32_t slot) { return arena_ + layout_.OutputOffset(slot); }
 
   std::vector<uint32_t> free_;  // the most recently freed one last

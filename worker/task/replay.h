@@ -1,5 +1,6 @@
-// `mrtask replay FILE`: runs one attempt again, here and without a daemon. Counts and drops what it emits. mrctl writes
-// the file: JSON with the fields of WireTask, and for each split the file that has its bytes.
+// `mrtask replay FILE`: runs one attempt again, here and without a daemon. Counts what it emits, and drops it or writes
+// some partitions to files, from which a replay of a downstream task reads them. mrctl writes the file: JSON with the
+// fields of WireTask, for each split the file that has its bytes, and for each segment the one that has its chunks.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
 using Client = import "client.capnp";
+using Control = import "control.capnp";
 using Job = import "job.capnp";
 
 struct RecordedRun {
@@ -28,4 +29,12 @@ struct RecordedRun {
   # The text of master/history; empty where the job did not end.
   keptLogs @13 :Text;
   # The directory with the logs of its attempts; empty where they were not kept.
+  launches @14 :List(Launched);
+  # Of a job that failed: what mrctl task replay needs of attempts that failed, and of the tasks whose output they read.
+}
+
+struct Launched {
+  stage @0 :Control.StageInfo;
+  # Without the values of environment variables.
+  launch @1 :Control.Launch;
 }

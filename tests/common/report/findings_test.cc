@@ -349,7 +349,7 @@ TEST(FindingsTest, ACombinerThatThePlanDoesNotUseIsNamed) {
   EXPECT_THAT(Kinds(b), IsEmpty());
 }
 
-TEST(FindingsTest, AReplayIsAdvisedForAttemptsThatReadOnlyFiles) {
+TEST(FindingsTest, AReplayIsAdvisedForFailedAttempts) {
   for (const uint32_t stage : {0u, 1u}) {
     RunBuilder b = EvenJob();
     b.Add({.stage = stage,
@@ -362,13 +362,11 @@ TEST(FindingsTest, AReplayIsAdvisedForAttemptsThatReadOnlyFiles) {
            .number = 2});
     const std::vector<Finding> found = Find(b);
     ASSERT_EQ(found.size(), 1u);
-    if (stage == 0) {
-      EXPECT_THAT(found[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2."));
-      b.run().spec.library = "0123";
-      EXPECT_THAT(Find(b)[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2 --lib FILE.so"));
-    } else {
-      EXPECT_THAT(found[0].advice, HasSubstr("it cannot be replayed"));
-    }
+    const std::string replay =
+        stage == 0 ? "mrctl task replay attempt_1_0001_0_m_000000_2" : "mrctl task replay attempt_1_0001_1_r_000000_2";
+    EXPECT_THAT(found[0].advice, HasSubstr(replay + "."));
+    b.run().spec.library = "0123";
+    EXPECT_THAT(Find(b)[0].advice, HasSubstr(replay + " --lib FILE.so"));
   }
 }
 

@@ -32,6 +32,12 @@ RecordedRun Recorded() {
   run.taken_unix_ms = 12;
   run.release = "0.2.0";
   run.policies = "fair";
+  RecordedLaunch& launch = recorded.launches.emplace_back();
+  launch.stage.id = {run.job.id, 1};
+  launch.stage.spec.name = "sum";
+  launch.stage.env = {{"SECRET", "value"}};
+  launch.launch.attempt = {{run.job.id, 1, 0}, 1};
+  launch.launch.slices = {{0, 2, 3, 0, 4}};
   return recorded;
 }
 
@@ -67,6 +73,12 @@ TEST(RecordedRunTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(after->run.policies, "fair");
   EXPECT_EQ(after->why, before.why);
   EXPECT_EQ(after->history, before.history);
+  ASSERT_EQ(after->launches.size(), 1u);
+  EXPECT_EQ(after->launches[0].launch.attempt, before.launches[0].launch.attempt);
+  EXPECT_EQ(after->launches[0].launch.slices, before.launches[0].launch.slices);
+  EXPECT_EQ(after->launches[0].stage.spec.name, "sum");
+  ASSERT_EQ(after->launches[0].stage.env.size(), 1u);
+  EXPECT_EQ(after->launches[0].stage.env[0].value, "") << "it may be a secret";
   EXPECT_TRUE(after->run.gone) << "no command can ask its master";
   RecordedRun live = before;
   live.run.gone = true;

@@ -55,5 +55,23 @@ TEST(EndTextTest, ALocalRunHasItsOwnNameInAllLines) {
   EXPECT_THAT(text, Not(HasSubstr("mrctl logs"))) << "the cluster is gone";
 }
 
+TEST(EndTextTest, ACrashLeadsToItsReplayUnderADebugger) {
+  JobStatus job =
+      EndedJob(JobState::kFailed,
+               "task 0 of stage 'map' failed 4 times, the last time as attempt_1_0004_0_m_000000_4 on w1 (its "
+               "log: mrctl logs attempt_1_0004_0_m_000000_4): operator my.map crashed: SIGSEGV\nstderr: no");
+  const std::string replay = "task replay attempt_1_0004_0_m_000000_4";
+  EXPECT_THAT(EndText(job, "lab:7070", "", "./my.so"),
+              HasSubstr("next: mrctl --master lab:7070 " + replay + " --lib ./my.so --gdb\n"));
+  EXPECT_THAT(EndText(job, "lab:7070", "", ""), HasSubstr(replay + " --gdb\n")) << "a built-in job has no library";
+  EXPECT_THAT(EndText(job, "lab:7070"), HasSubstr(replay + " --lib LIB.so --gdb\n")) << "of another command";
+  UseLocalNames(&job, "local_0012");
+  EXPECT_EQ(ReplayOfCrash(job, "my.so"), "task replay attempt_local_0012_0_m_000000_4 --lib my.so --gdb");
+  job.error =
+      "task 0 of stage 'map' failed 4 times, the last time as attempt_1_0004_0_m_000000_4 on w1: operator my.map "
+      "batch() threw: no\nstderr: crashed: SIGSEGV";
+  EXPECT_EQ(ReplayOfCrash(job, "my.so"), "");
+}
+
 }  // namespace
 }  // namespace mr::ctl

@@ -53,6 +53,15 @@ TEST_F(LogSinkTest, WordsOfATaskAreInItsLogAndInNoOther) {
   EXPECT_EQ(Log("two"), "second task\n");
 }
 
+TEST_F(LogSinkTest, TheTailHasTheOperatorsOwnWordsAndNoSamplesOfItsStack) {
+  sink_.Open(root_ + "/log");
+  Say("the last words\nthe operator makes no progress in record 1 of its input; its stack, innermost call first:\n"
+      "  #0 Spin()+0x1 (a.so+0x2)\n  ... 2 more of the same function\nat file:///a, byte 0\nat last\n");
+  sink_.Note("the operator makes progress again");
+  EXPECT_EQ(sink_.Tail(), "the last words\nat last\n");
+  EXPECT_NE(Log("log").find("  #0 Spin()"), std::string::npos) << "they are for people who look at the log";
+}
+
 TEST_F(LogSinkTest, TheTailHasTheLastWholeLines) {
   sink_.Open("");
   std::string all;
