@@ -91,6 +91,7 @@ std::vector<std::string> UpstreamTasks::Warnings() const {
     if ((needed.task.stage.spec.flags & MR_DETERMINISTIC) == 0) stages.insert(needed.task.stage.spec.name);
   }
   std::vector<std::string> warnings;
+  warnings.reserve(stages.size());
   for (const std::string& stage : stages) {
     warnings.push_back("the operator of stage '" + stage +
                        "' is not declared deterministic: its output may differ from what the attempt read");

@@ -114,8 +114,8 @@ void NoteRecordIn(CrashNote* note) {
   const bool known = in_batch && crash_batch.data != nullptr &&
                      BatchView::Parse(crash_batch.data, crash_batch.size, &view) == nullptr && record < view.size();
   const std::string_view value = known ? view.value(record) : std::string_view();
-  const bool in_record =
-      known && view.key(record).empty() && at_bytes == 0 && at >= value.data() && at < value.data() + value.size();
+  const bool in_record = at != nullptr && known && view.key(record).empty() && at_bytes == 0 && at >= value.data() &&
+                         at < value.data() + value.size();
   if (at != nullptr && at_bytes > 0) {
     note->about.store(CrashNote::kGroup, std::memory_order_relaxed);
     CopyShown(at, at_bytes, CrashNote::kMostShown, note->key, &note->key_bytes);
