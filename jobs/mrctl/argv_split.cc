@@ -15,11 +15,6 @@ std::string_view NameOf(std::string_view word) {
   return word.substr(0, 2);
 }
 
-// Returns whether the word contains its value.
-bool HasValue(std::string_view word) {
-  return word.substr(0, 2) == "--" ? word.find('=') != std::string_view::npos : word.size() > 2;
-}
-
 constexpr std::pair<std::string_view, std::string_view> kClaims[] = {
     {"grep", "-v"}, {"grep", "-o"}, {"sleep", "--reduces"}, {"sort", "--format"}, {"stream", "-v"},
 };
@@ -53,25 +48,24 @@ std::string ShellWords(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string SeparateShortOptions(std::string_view word, const std::vector<std::string>& options) {
-  if (word.size() < 3 || word[0] != '-' || word[1] == '-') return "";
-  std::string text;
+bool ValueFollows(std::string_view word, const OptionLookup& known) {
+  if (word.starts_with("--")) return word.find('=') == word.npos && known(word) == OptionKind::kValue;
   for (size_t i = 1; i < word.size(); ++i) {
-    const std::string name = {'-', word[i]};
-    const bool known = std::find(options.begin(), options.end(), name) != options.end();
-    if (!known && i == 1) return "";
-    text += text.empty() ? "" : " ";
-    if (!known) return text + std::string(word.substr(i));  // the value of the option before it
-    text += name;
+    const OptionKind kind = known(std::string{'-', word[i]});
+    // The letters behind an option with a value are its value.
+    if (kind != OptionKind::kFlag) return kind == OptionKind::kValue && i + 1 == word.size();
   }
-  return text;
+  return false;
 }
 
 SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known, const ClaimLookup& claims) {
   SplitArgv split;
   bool have_job = false;
+  const auto of_job = [&](std::string_view name) {
+    return have_job && (known(name) == OptionKind::kUnknown || claims(split.job, name));
+  };
   for (size_t i = 0; i < argv.size(); ++i) {
-    const std::string& word = argv[i];
+    std::string word = argv[i];
     if (word == "--") {
       split.job_args.insert(split.job_args.end(), argv.begin() + static_cast<std::ptrdiff_t>(i) + 1, argv.end());
       break;
@@ -90,29 +84,21 @@ SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLook
       split.job_help = true;
       continue;
     }
-    const OptionKind kind = known(name);
-    if (have_job && (kind == OptionKind::kUnknown || claims(split.job, name))) {
+    if (of_job(name)) {
       split.job_args.push_back(word);
       continue;
     }
+    // Letters that are written together may be of both: -qn of grep.
+    for (size_t at = 2; have_job && !word.starts_with("--") && at < word.size(); ++at) {
+      if (known(std::string{'-', word[at - 1]}) != OptionKind::kFlag) break;  // the rest is its value
+      if (!of_job(std::string{'-', word[at]})) continue;
+      split.job_args.push_back("-" + word.substr(at));
+      word.resize(at);
+    }
     split.ours.push_back(word);
-    if (kind == OptionKind::kValue && !HasValue(word) && i + 1 < argv.size()) split.ours.push_back(argv[++i]);
+    if (ValueFollows(word, known) && i + 1 < argv.size()) split.ours.push_back(argv[++i]);
   }
   return split;
-}
-
-std::string SeparateRefusedWord(const std::string& refusal) {
-  constexpr std::string_view kUnknown = "unknown option '", kOptions = "; its options are ";
-  const size_t at = refusal.find(kUnknown), end = refusal.find('\'', at + kUnknown.size());
-  const size_t list = refusal.find(kOptions);
-  if (at == std::string::npos || end == std::string::npos || list == std::string::npos) return "";
-  std::vector<std::string> options;
-  for (size_t from = list + kOptions.size(); from < refusal.size();) {
-    const size_t comma = std::min(refusal.find(", ", from), refusal.size());
-    options.push_back(refusal.substr(from, comma - from));
-    from = comma + 2;
-  }
-  return SeparateShortOptions(refusal.substr(at + kUnknown.size(), end - at - kUnknown.size()), options);
 }
 
 }  // namespace mr::ctl

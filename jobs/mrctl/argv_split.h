@@ -4,7 +4,8 @@
 //   before JOB        every word is mrctl's;
 //   JOB               the first word that is neither an option nor an option's value;
 //   after JOB         an option that the job claims is the job's; one that submit knows is mrctl's;
-//                     all else (unknown options, arguments) is the job's, in order;
+//                     all else (unknown options, arguments) is the job's, in order. Letters that are
+//                     written together are mrctl's up to the first one of the job;
 //   after "--"        everything is the job's.
 // Pure: functions return which options mrctl and the job have.
 #pragma once
@@ -35,15 +36,11 @@ SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLook
 // Returns whether a built-in job claims the name of one of mrctl's options.
 bool BuiltinClaims(std::string_view job, std::string_view name);
 
-// Returns a word such as -iv or -k4,4nr as the separate words that the job takes: "-i -v", "-k 4,4nr". options: the
-// job's names. Returns "" if the word does not begin with a short option of the job.
-std::string SeparateShortOptions(std::string_view word, const std::vector<std::string>& options);
+// Returns whether the value of an option in this word is the next word: for --name and -o, and for letters that are
+// written together, such as -qo; not where the value is attached, as in --name=value, -ojson and -qojson.
+bool ValueFollows(std::string_view word, const OptionLookup& known);
 
 // Returns the words as a shell reads them: quoted where they need it.
 std::string ShellWords(const std::vector<std::string>& words);
-
-// Returns how the short options of a job's refusal are written, such as "-i -v" for "unknown option '-iv'; its options
-// are ...". Returns "" where that does not explain the refusal.
-std::string SeparateRefusedWord(const std::string& refusal);
 
 }  // namespace mr::ctl

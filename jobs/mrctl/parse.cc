@@ -149,9 +149,7 @@ size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
     const std::string& word = argv[i];
     if (word.empty() || word[0] != '-') return i;
-    const std::string name = word.substr(0, 2) == "--" ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    const bool has_value = word.size() > name.size();
-    if (KindIn(root, name) == OptionKind::kValue && !has_value) ++i;
+    if (ValueFollows(word, [root](std::string_view name) { return KindIn(root, name); })) ++i;
   }
   return argv.size();
 }

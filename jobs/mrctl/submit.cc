@@ -322,9 +322,6 @@ class Submission {
         !own_inputs) {
       hint = "give inputs as --input FILE; " + hint;
     }
-    if (const std::string words = SeparateRefusedWord(status.message()); !words.empty())
-      return WithHint(status,
-                      "short options stand apart from each other and from their values: write " + words + "; " + hint);
     // The job's own suggestion is for its option.
     const bool suggests = status.message().find("did you mean") != std::string::npos;
     for (const auto& [word, ours] : plan_.options.near_ours) {

@@ -42,6 +42,41 @@ TEST(ArgsTest, TakesOptionsInBothForms) {
   EXPECT_THAT(p.rest, ElementsAre("file", "-v"));
 }
 
+TEST(ArgsTest, LettersAreWrittenTogetherAndWithTheirValueAsGetoptReadsThem) {
+  struct Letters {
+    bool i = false, v = false;
+    int64_t n = 0;
+    std::string k, error;
+    std::vector<std::string> rest;
+  };
+  const auto parse = [](const std::vector<std::string>& args) {
+    Letters l;
+    Args parser("job");
+    parser.Add("-i", &l.i).Add("-v", &l.v).Add("-n", &l.n).Add("-k", &l.k).Add("--key", &l.k).Rest(&l.rest);
+    try {
+      parser.Parse(args);
+    } catch (const JobError& e) {
+      l.error = e.what();
+    }
+    return l;
+  };
+  EXPECT_EQ(parse({"-n5"}).n, 5);
+  EXPECT_EQ(parse({"-k2,2n"}).k, "2,2n");
+  EXPECT_EQ(parse({"-k-v"}).k, "-v");
+  EXPECT_EQ(parse({"-k=2"}).k, "=2") << "getopt takes all that follows the letter";
+  const Letters all = parse({"-ivn", "7", "-vk", "-x", "word"});
+  EXPECT_EQ(all.error, "");
+  EXPECT_TRUE(all.i && all.v);
+  EXPECT_EQ(all.n, 7);
+  EXPECT_EQ(all.k, "-x");
+  EXPECT_THAT(all.rest, ElementsAre("word"));
+  EXPECT_THAT(parse({"-ixn"}).error, HasSubstr("unknown option '-x' in '-ixn'; its options are -i, -v, -n, -k, --key"));
+  EXPECT_THAT(parse({"-xi"}).error, HasSubstr("unknown option '-xi';"));
+  EXPECT_THAT(parse({"-in"}).error, HasSubstr("-n needs a value"));
+  EXPECT_THAT(parse({"-n5x"}).error, HasSubstr("-n expects a whole number, not '5x'"));
+  EXPECT_THAT(parse({"-key", "2"}).error, "") << "-k with the value ey";
+}
+
 TEST(ArgsTest, SaysWhatIsWrong) {
   EXPECT_THAT(Parse({"--numbr", "3"}).error, HasSubstr("did you mean '--number'?"));
   EXPECT_THAT(Parse({"--number", "3x"}).error, HasSubstr("whole number, not '3x'"));

@@ -4,6 +4,9 @@
 //   int64_t top = 20;
 //   Args("topwords").Add("--top", &top).Parse(args);
 //
+// Options of one letter may be written together, and with their value attached, as getopt reads them: -n5, -ivn,
+// -k2,2n.
+//
 // `mrctl submit --lib FILE JOB --help` shows the declared options.
 #pragma once
 
@@ -71,6 +74,14 @@ class Args {
   void ParseConf(const std::string& pair) const;
 
   void ParseOption(const std::vector<std::string>& args, size_t* i) const;
+
+  // Parses -abVALUE: options of one letter without a value, then perhaps one with a value, attached or in the next
+  // argument. Returns false if the first letter is no such option.
+  bool ParseLetters(const std::vector<std::string>& args, size_t* i) const;
+
+  const Option* Find(const std::string& name) const;
+
+  [[noreturn]] void RefuseUnknown(const std::string& name, const std::string& where) const;
 
   // Returns "options:" and a line for each, which mrctl takes from the refusal (jobs/mrctl/help.cc).
   std::string OptionsText() const;

@@ -155,20 +155,55 @@ PACELINE_INLINE void Args::ParseOption(const std::vector<std::string>& args, siz
   }
   const size_t equals = arg.compare(0, 2, "--") == 0 ? arg.find('=') : std::string::npos;
   const std::string name = arg.substr(0, equals);
-  for (const Option& option : options_) {
-    if (option.name != name) continue;
-    if (option.value.empty()) {
+  if (const Option* const option = Find(name); option != nullptr) {
+    if (option->value.empty()) {
       if (equals != std::string::npos) Refuse(name + " takes no value");
-      return option.set(name, "");
+      return option->set(name, "");
     }
-    if (equals != std::string::npos) return option.set(name, arg.substr(equals + 1));
+    if (equals != std::string::npos) return option->set(name, arg.substr(equals + 1));
     if (++*i == args.size()) Refuse(name + " needs a value");
-    return option.set(name, args[*i]);
+    return option->set(name, args[*i]);
   }
   if (name == "--help") Refuse(OptionsText());
+  if (ParseLetters(args, i)) return;
+  RefuseUnknown(name, "");
+}
+
+PACELINE_INLINE bool Args::ParseLetters(const std::vector<std::string>& args, size_t* i) const {
+  const std::string& arg = args[*i];
+  if (arg[1] == '-') return false;
+  for (size_t at = 1; at < arg.size(); ++at) {
+    const std::string name = {'-', arg[at]};
+    const Option* const option = Find(name);
+    if (option == nullptr && at == 1) return false;
+    if (option == nullptr) RefuseUnknown(name, " in '" + arg + "'");
+    if (option->value.empty()) {
+      option->set(name, "");
+      continue;
+    }
+    if (at + 1 < arg.size()) {
+      option->set(name, arg.substr(at + 1));
+    } else if (++*i == args.size()) {
+      Refuse(name + " needs a value");
+    } else {
+      option->set(name, args[*i]);
+    }
+    return true;
+  }
+  return true;
+}
+
+PACELINE_INLINE const Args::Option* Args::Find(const std::string& name) const {
+  for (const Option& option : options_) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+PACELINE_INLINE void Args::RefuseUnknown(const std::string& name, const std::string& where) const {
   std::vector<std::string> names;
   for (const Option& option : options_) names.push_back(option.name);
-  Refuse("unknown option '" + name + "'" + Suggest(name, names) + Known());
+  Refuse("unknown option '" + name + "'" + where + (where.empty() ? Suggest(name, names) : "") + Known());
 }
 
 PACELINE_INLINE std::string Args::OptionsText() const {

@@ -54,15 +54,21 @@ TEST(ArgvSplitTest, TakesASingleDashAsTheJobFromStandardInput) {
   EXPECT_EQ(Split({"--overwrite"}).job, "");
 }
 
-TEST(ArgvSplitTest, ShortOptionsThatAreWrittenTogetherAreSeparated) {
-  const std::vector<std::string> sort = {"-r", "--reverse", "-n", "-k", "--key", "-t"};
-  EXPECT_EQ(SeparateShortOptions("-rn", sort), "-r -n");
-  EXPECT_EQ(SeparateShortOptions("-k4,4nr", sort), "-k 4,4nr");
-  EXPECT_EQ(SeparateShortOptions("-rk2", sort), "-r -k 2");
-  EXPECT_EQ(SeparateShortOptions("-t,", sort), "-t ,");
-  EXPECT_EQ(SeparateShortOptions("-x4", sort), "");
-  EXPECT_EQ(SeparateShortOptions("--rn", sort), "");
-  EXPECT_EQ(SeparateShortOptions("-r", sort), "");
+TEST(ArgvSplitTest, LettersWrittenTogetherAreMrctlsUpToTheFirstOneOfTheJob) {
+  const auto split = Split({"-vo", "json", "grep", "-ivn", "-k2,2n", "-ojson", "-o", "x"});
+  EXPECT_EQ(split.job, "grep");
+  EXPECT_THAT(split.ours, ElementsAre("-vo", "json"));
+  EXPECT_THAT(split.job_args, ElementsAre("-ivn", "-k2,2n", "-ojson", "-o", "x")) << "grep claims -o";
+  const auto both = Split({"wordcount", "-vn5", "-ojson", "-vo", "table", "word"});
+  EXPECT_THAT(both.ours, ElementsAre("-v", "-ojson", "-vo", "table"));
+  EXPECT_THAT(both.job_args, ElementsAre("-n5", "word"));
+}
+
+TEST(ArgvSplitTest, AValueFollowsUnlessItIsAttached) {
+  for (const char* word : {"--input", "-o", "-vo"}) EXPECT_TRUE(ValueFollows(word, Known)) << word;
+  for (const char* word : {"--input=a", "--local", "-ojson", "-vojson", "-v", "-x", "-xo", "-"}) {
+    EXPECT_FALSE(ValueFollows(word, Known)) << word;
+  }
 }
 
 TEST(ShellWordsTest, WordsAreQuotedWhereAShellNeedsIt) {
