@@ -2,6 +2,7 @@
 //
 // Line numbers (-n) depend on the text before each split, so a first stage counts it:
 //   newlines of each split --broadcast--> grep
+// Context lines: grep_context.h.
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <memory>
 
 #include "jobs/builtin/builtin.h"
+#include "jobs/builtin/grep_context.h"
 #include "jobs/builtin/line_search.h"
 #include "paceline/args.h"
 #include "paceline/text.h"
@@ -196,11 +198,17 @@ class WriteLineCounts : public Reducer<std::string, int64_t, Text, Text> {
 void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   std::vector<std::string> patterns, rest;
   bool ignore_case = false, invert = false, word = false, count = false, file = false, number = false;
+  int64_t before = -1, after = -1, context = -1;  // -1: not given
+  std::string separator = "--";
+  bool no_separator = false;
   Args args("grep");
   args.Add("-e", &patterns).Add("--regexp", &patterns).Add("-i", &ignore_case);
   args.Add("--ignore-case", &ignore_case).Add("-v", &invert).Add("--invert-match", &invert);
   args.Add("-w", &word).Add("--word-regexp", &word).Add("-c", &count).Add("--count", &count);
   args.Add("-H", &file).Add("--with-filename", &file).Add("-n", &number).Add("--line-number", &number);
+  args.Add("-A", &after).Add("--after-context", &after).Add("-B", &before).Add("--before-context", &before);
+  args.Add("-C", &context).Add("--context", &context);
+  args.Add("--group-separator", &separator).Add("--no-group-separator", &no_separator);
   args.Rest(&rest).Parse(argv);
   if (patterns.empty() && !rest.empty()) {
     patterns.push_back(rest.front());
@@ -225,6 +233,14 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   if (count) {
     auto& lines = plan.Map("grep", "grep.count").Configure(config).ReadFiles().Shuffle();
     plan.Reduce("count", "grep.write_count").Tasks(1).Group(lines).WriteFiles();
+    return;
+  }
+  if (before >= 0 || after >= 0 || context >= 0) {
+    // -A and -B count more than -C, whatever their order.
+    config.Set("before", std::max<int64_t>(before >= 0 ? before : context, 0));
+    config.Set("after", std::max<int64_t>(after >= 0 ? after : context, 0));
+    if (!no_separator) config.Set("separator", separator);
+    PlanGrepContext(config, plan);
     return;
   }
   if (!number) {
@@ -258,7 +274,13 @@ void AddGrep(Library& library) {
                         "  -w, --word-regexp      match whole words only\n"
                         "  -c, --count            print only the number of lines; with -H, for each file\n"
                         "  -H, --with-filename    print the file before each line\n"
-                        "  -n, --line-number      print the line's number in its file before each line");
+                        "  -n, --line-number      print the line's number in its file before each line\n"
+                        "  -A, --after-context N  print N lines after each of these lines, too\n"
+                        "  -B, --before-context N print N lines before each of these lines, too\n"
+                        "  -C, --context N        both\n"
+                        "  --group-separator TEXT line between lines that do not touch, with -A, -B, -C (default --)\n"
+                        "  --no-group-separator   print no such line");
+  AddGrepContext(library);
 }
 
 }  // namespace mr::builtin
