@@ -60,12 +60,41 @@ const char* Bash() {
   return nullptr;
 }
 
+// Returns whether the command runs this program: its name as a whole word, perhaps after a directory.
+bool Runs(std::string_view command, std::string_view program) {
+  constexpr std::string_view kBefore = " \t\n;|&(`!/{", kBehind = " \t\n;|&)`";
+  for (size_t at = command.find(program); at != command.npos; at = command.find(program, at + 1)) {
+    const size_t end = at + program.size();
+    const bool begins = at == 0 || kBefore.find(command[at - 1]) != kBefore.npos;
+    if (begins && (end == command.size() || kBehind.find(command[end]) != kBehind.npos)) return true;
+  }
+  return false;
+}
+
+// Programs that exit with 1 for an answer, not for an error.
+struct Answers {
+  const char* program;
+  const char* one;
+};
+constexpr Answers kAnswers[] = {
+    {"grep", "where no line matches"},          {"egrep", "where no line matches"},
+    {"fgrep", "where no line matches"},         {"zgrep", "where no line matches"},
+    {"zstdgrep", "where no line matches"},      {"rg", "where no line matches"},
+    {"pgrep", "where no process matches"},      {"diff", "where its inputs differ"},
+    {"cmp", "where its inputs differ"},         {"test", "where its condition is false"},
+    {"[", "where its condition is false"},      {"[[", "where its condition is false"},
+    {"expr", "where its result is empty or 0"},
+};
+
 // Returns what is known about an exit code, or "".
 std::string ExitCodeNote(int code, const std::string& command) {
   if (code == 126) return " (it cannot be executed; check its permissions)";
   if (code == 127) return " (not found; is it installed on the workers?)";
-  if (code == 1 && command.find("grep") != std::string::npos) {
-    return " (grep exits with 1 where no line matches; --ok-exit 1 accepts that)";
+  if (code != 1) return "";
+  for (const Answers& known : kAnswers) {
+    if (!Runs(command, known.program)) continue;
+    return " (" + std::string(known.program) + " exits with 1 " + known.one +
+           "; if that is no failure, give --ok-exit 1)";
   }
   return "";
 }

@@ -298,14 +298,24 @@ void AddStream(Library& library) {
           "  --map CMD              map command; reads the lines of the input\n"
           "  --combine CMD          combine command; reads lines of one map task, sorted by key\n"
           "  --reduce CMD           reduce command; reads lines of the maps, sorted by key\n"
-          "  --ok-exit N            accept exit code N of the commands, as of a grep without a match (1); may be "
-          "repeated\n"
+          "  --ok-exit N            accept exit code N of the commands, such as 1 of grep (no line matches), diff, "
+          "cmp\n"
+          "                         and test; may be repeated\n"
           "  --side-effects         never run two attempts of a task: the commands act outside (a database, a mail)\n"
           "Commands run in `bash -O xpg_echo -o pipefail`: they fail if a program in a pipe fails, unless its reader\n"
           "closed the pipe. Workers without bash use sh, which sees the last program of a pipe only.\n"
           "On stderr, `reporter:counter:GROUP,NAME,N` adds to a counter, and `reporter:bad_record:TEXT` reports a\n"
-          "record that the command skipped (submit --max-bad-records). Exit code 75 requests a retry. Side files of\n"
-          "submit --files are in $MR_FILES_DIR");
+          "record that the command skipped (submit --max-bad-records). Exit code 75 requests a retry.\n"
+          "\n"
+          "Variables of commands, beside those of submit --env:\n"
+          "  MR_INPUT_FILE          URI of the file that the task reads; empty if it reads several files\n"
+          "  MR_FILES_DIR           directory of the side files of submit --files\n"
+          "  TMPDIR                 directory for temporary files; it is removed when the job ends\n"
+          "  MR_JOB_ID, MR_JOB_NAME           id and name of the job\n"
+          "  MR_STAGE, MR_STAGE_NAME          number of the stage from 0, and its name\n"
+          "  MR_TASK_ID, MR_TASK, MR_TASKS    id of the task, its number from 0, and the number of tasks of the stage\n"
+          "  MR_PARTITION                     as MR_TASK: the partition that a reduce task reads\n"
+          "  MR_ATTEMPT_ID, MR_ATTEMPT        id of the attempt, and its number");
 }
 
 }  // namespace mr::builtin

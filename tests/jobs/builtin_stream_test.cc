@@ -153,6 +153,17 @@ TEST(StreamTest, ExitCodesThatTheUserAcceptsAreNoFailure) {
   }
 }
 
+TEST(StreamTest, ExitCode1IsExplainedWhereItIsAnAnswer) {
+  const auto error = [](const std::string& command) { return Stream({"--map", command}, "a\n").error; };
+  EXPECT_THAT(error("cat >/dev/null; cmp -s /dev/null /etc/passwd"),
+              HasSubstr("code 1 (cmp exits with 1 where its inputs differ; if that is no failure, give --ok-exit 1)"));
+  EXPECT_THAT(error("cat; test -e /nowhere/at/all"), HasSubstr("test exits with 1 where its condition is false"));
+  EXPECT_THAT(error("cat; [ a = b ]"), HasSubstr("[ exits with 1 where its condition is false"));
+  EXPECT_THAT(error("cat; expr 1 - 1"), HasSubstr("expr exits with 1 where its result is empty or 0"));
+  EXPECT_THAT(error("/usr/bin/egrep b"), HasSubstr("egrep exits with 1 where no line matches"));
+  EXPECT_THAT(error("./mygrep-latest 2>/dev/null; exit 1"), HasSubstr("code 1: ")) << "another program";
+}
+
 TEST(StreamTest, CountersComeFromStderr) {
   const LocalResult result =
       Stream({"--map", "cat >/dev/null; echo 'reporter:counter:my group,lines,2' >&2; echo note >&2"}, "a\nb\n",
