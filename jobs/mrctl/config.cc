@@ -225,6 +225,7 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
   MR_ASSIGN_OR_RETURN(const Values values, Merge(std::move(layers), contexts, &settings));
 
   settings.quiet = flags.quiet;
+  settings.status_fd = flags.status_fd;
   settings.verbose = flags.verbose;
   settings.color = !IsTrue(values, "no_color");
   settings.progress = !IsTrue(values, "no_progress") && !flags.quiet;

@@ -5,6 +5,7 @@
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/progress.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/status_lines.h"
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/wait.h"
 
@@ -41,6 +42,7 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
                          const std::function<Status()>& still_possible, const std::string& local_id) {
   Progress progress(ProgressOfStderr(settings.progress && settings.form == OutputForm::kTable, settings.verbose),
                     stderr);
+  StatusLines lines(settings.status_fd);
   Status watching = client.Watch(id);
   Instant checked = Now(), shown = checked;
   while (true) {
@@ -59,6 +61,7 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
       UseLocalNames(&**status, local_id);
       progress.Show(**status, Now());
       shown = Now();
+      MR_RETURN_IF_ERROR(lines.Show(**status));
       if (Ended((*status)->state)) return **std::move(status);
     } else if (Now() - shown >= kQuiet) {
       // The master reports changes only. Why a job waits may be another reason by now.
@@ -70,6 +73,7 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
     }
     if (Now() - checked >= kTick) {
       checked = Now();
+      MR_RETURN_IF_ERROR(lines.Check());
       MR_RETURN_IF_ERROR(still_possible());
     }
   }

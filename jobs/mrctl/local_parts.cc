@@ -10,6 +10,7 @@
 #include "common/io/target_file.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/part_headers.h"
+#include "jobs/mrctl/stdout_reader.h"
 
 namespace mr::ctl {
 namespace {
@@ -55,6 +56,24 @@ Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left) {
     MR_RETURN_IF_ERROR(written);
     offset += n;
   }
+}
+
+Status PrintLocalParts(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const auto parts, LocalPartsIn(directory));
+  std::string piece(kCopyBytes, '\0');
+  for (const LocalPartFile& part : parts) {
+    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(part.path, O_RDONLY));
+    for (uint64_t offset = part.begin;;) {
+      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
+      if (n == 0) break;
+      bool reader_left = false;
+      const Status printed = PrintPiece(std::string_view(piece.data(), n), &reader_left);
+      if (reader_left) return Status::Ok();
+      MR_RETURN_IF_ERROR(printed);
+      offset += n;
+    }
+  }
+  return Status::Ok();
 }
 
 Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write) {

@@ -27,6 +27,10 @@ Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory);
 // reader may have read enough. Errors: of the file system.
 Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left = nullptr);
 
+// Prints the parts of a directory in order on standard output, a piece at a time. A reader that has read enough, such
+// as head, is no error. Errors: of the file system; kCancelled soon after an interrupt.
+Status PrintLocalParts(const std::string& directory);
+
 // Writes the local file that a user named, as WriteTarget does (common/io/target_file.h). Errors: those of WriteTarget,
 // with advice.
 Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write);

@@ -54,7 +54,8 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
 }
 
 void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
-  AddList(app, "--input", &s->inputs, "Input file, directory or glob; repeat for several inputs, in the job's order")
+  AddList(app, "--input", &s->inputs,
+          "Input file, directory or glob, or - for standard input; repeat for several inputs, in the job's order")
       ->type_name("PATH");
   app->add_option("--format", s->format, "Format of the inputs: text, kv, csv, jsonl, fixed:N or record")
       ->type_name("FORMAT");
@@ -127,6 +128,14 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("PATH[#NAME]");
 }
 
+// For verbs that follow a job.
+void AddStatusFd(CLI::App* app, GlobalOptions* g) {
+  app->add_option("--status-fd", g->status_fd,
+                  "Report each change of the job as a line of JSON on this open descriptor, for other programs")
+      ->check(CLI::Range(0, 1 << 20).description(""))
+      ->type_name("N");
+}
+
 // The headings of `mrctl submit --help`, in the order in which they first have an option.
 const std::vector<OptionGroup>& SubmitGroups() {
   static const std::vector<OptionGroup> groups = {
@@ -134,7 +143,7 @@ const std::vector<OptionGroup>& SubmitGroups() {
        {"--input", "--format", "--output", "--output-format", "--overwrite", "--strict-inputs", "--files"}},
       {"Job", {"--reduces", "--lib", "--name", "--conf", "--env", "--label", "--submission-id", "--max-bad-records"}},
       {"Run on this machine", {"--local", "--keep-logs"}},
-      {"Follow and report", {"--report", "--detach", "--dry-run"}},
+      {"Follow and report", {"--report", "--detach", "--dry-run", "--status-fd"}},
       {"Scheduling",
        {"--queue", "--priority", "--deadline", "--strict-deadline", "--best-effort", "--scheduler", "--speculation",
         "--clone"}},
@@ -147,6 +156,7 @@ void AddSubmit(CLI::App* root, Command* c, const char* name, const char* help, c
   CLI::App* app = root->add_subcommand(name, help)->fallthrough();
   app->footer(BuiltinJobsText() + "\n" + kSubmitFooter);
   AddSubmitOptions(app, &c->submit);
+  AddStatusFd(app, &c->global);
   GroupOptions(app, SubmitGroups());
   AddExample(app, example);
 }
@@ -281,6 +291,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
     const std::string name = verb.name;
     app->add_option(name == "logs" || name == "why" ? "id" : "job", c->args, verb.what)->required();
+    if (name == "attach" || name == "wait") AddStatusFd(app, &c->global);
     if (name == "kill") app->add_option("--reason", c->why, "Reason that is stored with the job")->type_name("TEXT");
     if (name == "logs") {
       app->add_option("--tail", c->tail,

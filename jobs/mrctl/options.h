@@ -29,6 +29,7 @@ struct GlobalOptions {
   bool no_color = false;
   bool no_progress = false;
   std::string timeout;  // "" or a duration
+  int status_fd = -1;   // of verbs that follow a job; -1: not given
 };
 
 struct SubmitOptions {

@@ -166,9 +166,10 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   std::vector<Status> wrong;  // inputs
   for (size_t i = 0; i < o.inputs.size(); ++i) {
     if (o.inputs[i] == "-") {
-      if (!local)
-        return WithHint(InvalidArgument("--input - needs --local"),
-                        "or copy it into the block store first: mrctl fs put - /path");
+      if (!local && o.dry_run)
+        return WithHint(InvalidArgument("explain does not read standard input"),
+                        "copy it into the block store first: mrctl fs put - /path");
+      if (o.job == "-") return InvalidArgument("JOB and --input cannot both be standard input");
       if (plan.stdin_input) return InvalidArgument("--input - can be given once");
       plan.stdin_input = true;
       plan.stdin_index = i;

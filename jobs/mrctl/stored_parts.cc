@@ -1,13 +1,9 @@
 #include "jobs/mrctl/stored_parts.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <string_view>
 
 #include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/stdout_reader.h"
-#include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
@@ -24,20 +20,6 @@ std::string SuccessText(dfs::BlockingDfs& store, const std::string& directory) {
 }
 
 constexpr uint64_t kPrintBytes = 8u << 20;  // read size
-
-// Writes bytes to standard output, and returns kCancelled soon after an interrupt even if its reader takes none.
-Status PrintPiece(std::string_view piece, bool* reader_left) {
-  constexpr size_t kPipeBytes = 4096;  // PIPE_BUF: a pipe with room takes them at once
-  struct stat at {};
-  const bool file = fstat(1, &at) == 0 && S_ISREG(at.st_mode);
-  while (!piece.empty()) {
-    if (WaitForRoom(1) == Woken::kInterrupted) return InterruptedStatus();
-    const std::string_view next = piece.substr(0, file ? piece.size() : kPipeBytes);
-    MR_RETURN_IF_ERROR(WriteStdout(next, reader_left).With("cannot write the result"));
-    piece.remove_prefix(next.size());
-  }
-  return Status::Ok();
-}
 
 }  // namespace
 

@@ -1,10 +1,6 @@
 #include "jobs/mrctl/submit.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -39,6 +35,7 @@
 #include "jobs/mrctl/scratch.h"
 #include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/side_files.h"
+#include "jobs/mrctl/stdin_spool.h"
 #include "jobs/mrctl/step_plans.h"
 #include "jobs/mrctl/step_times.h"
 #include "jobs/mrctl/stored_parts.h"
@@ -79,32 +76,6 @@ Result<int> PrintJobHelp(const SubmitPlan& plan) {
     names.push_back(job.name);
   }
   return InvalidArgument("there is no job '" + plan.options.job + "'" + DidYouMean(plan.options.job, names));
-}
-
-// Writes standard input to a file that all workers of the local cluster can read.
-Status SaveStdin(const std::string& path) {
-  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
-  std::string piece(1u << 20, '\0');
-  while (true) {
-    const Woken woken = WaitFor(0, TimeLimit());
-    if (woken != Woken::kReady) return woken == Woken::kTimeout ? TimeoutStatus() : InterruptedStatus();
-    const ssize_t n = read(0, piece.data(), piece.size());
-    if (n < 0) return ErrnoStatus(errno, "cannot read standard input");
-    if (n == 0) return Status::Ok();
-    MR_RETURN_IF_ERROR(WriteAll(file.get(), std::string_view(piece.data(), static_cast<size_t>(n))));
-  }
-}
-
-// Prints the parts of a local output directory in order on standard output.
-Status PrintLocalParts(const std::string& directory) {
-  MR_ASSIGN_OR_RETURN(const auto parts, LocalPartsIn(directory));
-  for (const LocalPartFile& part : parts) {
-    bool reader_left = false;
-    const Status printed = CopyLocalPart(part, 1, &reader_left);
-    if (reader_left) break;  // a reader that has read enough (such as head) is no error
-    MR_RETURN_IF_ERROR(printed);
-  }
-  return Status::Ok();
 }
 
 Status UploadLibrary(Client& client, const std::string& path, std::string* sha256) {
@@ -191,6 +162,7 @@ class Submission {
     NoteStep("checked");
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
     NoteStep("submitted");
+    stdin_.reset();  // the job has pinned it
     if (cluster_ == nullptr) SetLast(Name(id), settings_.master);
     if (plan_.options.detach) return Detach(id);
     auto end = Follow(
@@ -347,16 +319,25 @@ class Submission {
 
   // Sets the paths that exist only during this run.
   Status SetPrivatePaths() {
-    if (plan_.stdin_input && cluster_ != nullptr) {
-      const std::string path = cluster_->directory() + "/stdin";
-      MR_RETURN_IF_ERROR(SaveStdin(path));
-      plan_.spec.inputs[plan_.stdin_index] = "file://" + path;
-    } else if (plan_.stdin_input) {
-      plan_.spec.inputs[plan_.stdin_index] = "-";
-    }
+    if (plan_.stdin_input) MR_RETURN_IF_ERROR(StoreStdin(&plan_.spec.inputs[plan_.stdin_index]));
     if (!plan_.to_stdout && !(plan_.options.dry_run && plan_.spec.output_uri.empty())) return Status::Ok();
     plan_.spec.output_uri = cluster_ != nullptr ? "file://" + cluster_->directory() + "/out"
                                                 : "dfs://" + ScratchOf(client_.get()) + "/mrctl-" + RandomHex();
+    return Status::Ok();
+  }
+
+  // Stores standard input where all workers read it. A local cluster's directory is removed with the cluster.
+  Status StoreStdin(std::string* uri) {
+    if (cluster_ != nullptr) {
+      const std::string path = cluster_->directory() + "/stdin";
+      *uri = "file://" + path;
+      return SpoolStdin(path);
+    }
+    *uri = "-";
+    if (client_ == nullptr) return Status::Ok();  // explain --local
+    const std::string path = ScratchOf(client_.get()) + "/mrctl-" + RandomHex();
+    MR_ASSIGN_OR_RETURN(stdin_, StoredStdin::Put(*client_, path));
+    *uri = "dfs://" + path;
     return Status::Ok();
   }
 
@@ -561,7 +542,8 @@ class Submission {
   std::optional<LocalRunName> local_name_;
   bool report_written_ = false;
   std::unique_ptr<LocalCluster> cluster_;
-  std::unique_ptr<Client> client_;  // destroyed before the cluster
+  std::unique_ptr<Client> client_;      // destroyed before the cluster
+  std::unique_ptr<StoredStdin> stdin_;  // until the job is accepted
 };
 
 }  // namespace
