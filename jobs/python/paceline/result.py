@@ -1,0 +1,141 @@
+"""The output of a job."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import tempfile
+from typing import Any, Iterator, Optional, Union
+
+from .command import Mrctl
+from .errors import PacelineError, UsageError, error_of
+
+# Longest field of a row, as long as a record may be.
+_FIELD_BYTES = 16 << 20
+
+
+class Result:
+    """The output of a job, read a piece at a time.
+
+    Iterating gives rows, as dictionaries from column to text, if the output has a header, and lines otherwise.
+
+    Args:
+        mrctl: Reads the output.
+        uri: The output directory, a URI.
+        keep: Kept as long as this object, such as the owner of a temporary directory.
+    """
+
+    def __init__(self, mrctl: Mrctl, uri: str, keep: Any = None) -> None:
+        self._mrctl = mrctl
+        self.uri = uri
+        self._keep = keep
+        self._header: Optional[str] = None
+
+    @property
+    def header(self) -> str:
+        """The dialect of the header, such as "csv" or "csv(0x3b,0x22)"; empty if the output has none."""
+        if self._header is None:
+            try:
+                success = b"".join(self._cat(self.uri + "/_SUCCESS"))
+                self._header = json.loads(success).get("header", "")
+            except PacelineError:
+                self._header = ""  # not an output of a job, or only a part of one
+        return self._header
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yields the bytes of the output, with one header. Compressed parts are decompressed."""
+        return self._cat(self.uri)
+
+    def lines(self, encoding: str = "utf-8", errors: str = "surrogateescape") -> Iterator[str]:
+        """Yields the lines of the output, without their newline. Only \\n ends a line."""
+        for line in _split(self.chunks()):
+            yield line.decode(encoding, errors)
+
+    def rows(self, fields: Optional[list[str]] = None, encoding: str = "utf-8") -> Iterator[dict[str, str]]:
+        """Yields the rows of a table as dictionaries.
+
+        Args:
+            fields: The names of the columns, for an output without a header.
+            encoding: Of the text.
+        """
+        if not self.header and fields is None:
+            raise UsageError(f"{self.uri} has no header, so the names of its columns are not known",
+                             code="invalid_argument", hint="give rows() their names, or read lines()")
+        # Of the whole process: the module csv has no other limit.
+        csv.field_size_limit(max(csv.field_size_limit(), _FIELD_BYTES))
+        text = (line.decode(encoding, "surrogateescape") + "\n" for line in _split(self.chunks()))
+        yield from csv.DictReader(text, fieldnames=fields, **_dialect(self.header or "csv"))
+
+    def to_pandas(self, **options: Any) -> Any:
+        """Returns the output as a pandas.DataFrame.
+
+        A table is read by pandas.read_csv with these options. Lines without a header become the column "line".
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas  # pylint: disable=import-outside-toplevel
+
+        if not self.header and "names" not in options:
+            return pandas.DataFrame({"line": list(self.lines())})
+        dialect = _dialect(self.header or "csv")
+        read = {"sep": dialect["delimiter"], "quoting": dialect.get("quoting", csv.QUOTE_MINIMAL)}
+        if dialect["quotechar"] is not None:
+            read["quotechar"] = dialect["quotechar"]
+        with tempfile.TemporaryFile() as whole:
+            for chunk in self.chunks():
+                whole.write(chunk)
+            if whole.tell() == 0:
+                return pandas.DataFrame()
+            whole.seek(0)
+            return pandas.read_csv(whole, **{**read, **options})
+
+    def __iter__(self) -> Iterator[Union[str, dict[str, str]]]:
+        return self.rows() if self.header else self.lines()
+
+    def __repr__(self) -> str:
+        return f"<paceline.Result {self.uri}>"
+
+    def _cat(self, uri: str) -> Iterator[bytes]:
+        with tempfile.TemporaryFile() as err:
+            with subprocess.Popen(self._mrctl.argv("-o", "table", "fs", "text", uri), stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=err) as process:
+                assert process.stdout is not None
+                try:
+                    while chunk := process.stdout.read1(1 << 20):
+                        yield chunk
+                except GeneratorExit:  # the caller has read enough
+                    process.kill()
+                    raise
+            if process.returncode != 0:
+                err.seek(0)
+                raise error_of(process.returncode, "", err.read().decode("utf-8", "replace"))
+
+
+def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields lines without their newline, in time that is linear also for long ones."""
+    begun: list[bytes] = []
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        if not others:
+            continue
+        yield b"".join(begun)
+        begun = [others.pop()]
+        yield from others
+    if last := b"".join(begun):
+        yield last
+
+
+def _dialect(header: str) -> dict[str, Any]:
+    """Returns the options of the module csv for a header such as "csv(0x3b,none)"."""
+    options: dict[str, Any] = {"strict": True, "delimiter": ",", "quotechar": '"'}
+    if header.startswith("csv("):
+        separator, quote = header[4:-1].split(",", 1)
+        options["delimiter"] = chr(int(separator, 16))
+        if quote == "none":
+            options.update(quoting=csv.QUOTE_NONE, quotechar=None)
+        else:
+            options["quotechar"] = chr(int(quote, 16))
+    return options

@@ -1,0 +1,127 @@
+"""The parts of the Python module that start no process, and its wheel."""
+
+import base64
+import csv
+import hashlib
+import os
+import pathlib
+import pickle
+import sys
+import tempfile
+import unittest
+import zipfile
+
+MODULE = pathlib.Path(__file__).resolve().parents[3] / "jobs" / "python"
+sys.path.insert(0, str(MODULE))
+
+import build_wheel  # noqa: E402
+import paceline  # noqa: E402
+from paceline import errors, result  # noqa: E402
+
+
+class OptionWordsTest(unittest.TestCase):
+
+    def test_names_and_values_become_words_as_mrctl_reads_them(self):
+        words = paceline.option_words({
+            "by": "city", "n": 5, "i": True, "v": False, "agg": ["count", "sum(x)"], "conf": {"a": 1}, "lambda_": "x",
+            "max_attempts": 2, "e": "-x", "input": pathlib.Path("a b"), "left": None
+        })
+        self.assertEqual(words, [
+            "--by=city", "-n5", "-i", "--agg=count", "--agg=sum(x)", "--conf=a=1", "--lambda=x", "--max-attempts=2",
+            "-e-x", "--input=a b"
+        ])
+
+    def test_an_empty_value_of_a_letter_is_a_word_of_its_own(self):
+        self.assertEqual(paceline.option_words({"e": "", "name": ""}), ["-e", "", "--name="])
+
+
+class ErrorTest(unittest.TestCase):
+
+    def test_each_exit_code_has_its_class(self):
+        kinds = {1: "JobFailed", 2: "UsageError", 3: "Rejected", 4: "JobKilled", 5: "Unavailable", 6: "NotAllowed",
+                 7: "NotFound", 8: "DeadlineMissed", 70: "InternalError", 124: "TimeoutExpired", 130: "Interrupted"}
+        for code, name in kinds.items():
+            error = errors.error_of(code, '{"version":1,"error":{"code":"c","message":"m","hint":"h"}}', "")
+            self.assertEqual((type(error).__name__, error.exit_code), (name, code))
+            self.assertEqual((error.code, error.message, error.hint, str(error)), ("c", "m", "h", "m\n  h"))
+            again = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(again), again.message, again.exit_code), (type(error), "m", code))
+
+    def test_without_a_document_the_text_for_people_is_read(self):
+        error = errors.error_of(7, "", "note\nmrctl: there is no such path\n  mrctl fs ls shows them\n")
+        self.assertIsInstance(error, paceline.NotFound)
+        self.assertEqual((error.message, error.hint), ("there is no such path", "mrctl fs ls shows them"))
+        self.assertEqual(errors.error_of(139, "", "").message, "mrctl ended with exit code 139")
+
+    def test_a_missing_mrctl_is_named(self):
+        path, os.environ["PATH"] = os.environ["PATH"], "/nowhere"
+        own = os.environ.pop("MR_MRCTL", None)
+        try:
+            with self.assertRaisesRegex(paceline.UsageError, "MR_MRCTL"):
+                paceline.Mrctl()
+        finally:
+            os.environ["PATH"] = path
+            if own is not None:
+                os.environ["MR_MRCTL"] = own
+
+
+class ResultTest(unittest.TestCase):
+
+    def test_lines_end_at_newlines_alone_wherever_pieces_end(self):
+        text = b"a\r\n\nb\x0bc\x85\n" + b"long" * 1000 + b"\nlast"
+        whole = text.split(b"\n")
+        for size in (1, 2, 3, 7, 1 << 20):
+            pieces = [text[at:at + size] for at in range(0, len(text), size)]
+            self.assertEqual(list(result._split(iter(pieces))), whole)
+        self.assertEqual(list(result._split(iter([b"a\n"]))), [b"a"])
+        self.assertEqual(list(result._split(iter([]))), [])
+
+    def test_the_dialect_is_that_of_the_header(self):
+        self.assertEqual(result._dialect("csv")["delimiter"], ",")
+        self.assertEqual(result._dialect("csv(0x3b,0x27)"), {"strict": True, "delimiter": ";", "quotechar": "'"})
+        none = result._dialect("csv(0x09,none)")
+        self.assertEqual((none["delimiter"], none["quoting"]), ("\t", csv.QUOTE_NONE))
+
+
+class ProgressTest(unittest.TestCase):
+
+    def test_the_fraction_is_by_bytes_where_they_are_known(self):
+        stage = {"id": "map", "tasks": 4, "done": 1, "running": 2, "failed": 0, "input_bytes": 100, "taken_bytes": 50,
+                 "elapsed_us": 1500000}
+        other = dict(stage, id="reduce", tasks=0, done=0, input_bytes=0, taken_bytes=0)
+        progress = paceline.Progress.of({"id": "job_1_0001", "state": "RUNNING", "elapsed_us": 2000000,
+                                         "stages": [stage, other]})
+        self.assertEqual(progress.stages[0].fraction, 0.5)
+        self.assertEqual(progress.fraction, 0.25)
+        self.assertEqual(str(progress), "job_1_0001 RUNNING: map 1/4")
+        self.assertFalse(progress.ended)
+
+
+class WheelTest(unittest.TestCase):
+
+    def test_it_has_the_module_and_a_true_record_and_is_the_same_twice(self):
+        with tempfile.TemporaryDirectory() as directory:
+            wheel = pathlib.Path(directory) / build_wheel.build_wheel(directory)
+            first = wheel.read_bytes()
+            build_wheel.build_wheel(directory)
+            self.assertEqual(first, wheel.read_bytes())
+            with zipfile.ZipFile(wheel) as file:
+                names = file.namelist()
+                about = f"paceline-{paceline.__version__}.dist-info"
+                self.assertIn("paceline/job.py", names)
+                self.assertIn("paceline/py.typed", names)
+                rows = list(csv.reader(file.read(f"{about}/RECORD").decode().splitlines()))
+                self.assertEqual([row[0] for row in rows], names)
+                for name, digest, size in rows[:-1]:
+                    text = file.read(name)
+                    self.assertEqual(len(text), int(size))
+                    wanted = base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+                    self.assertEqual(digest, f"sha256={wanted}")
+
+    @unittest.skipUnless("MR_VERSION" in os.environ, "the build's version is not known")
+    def test_its_version_is_that_of_paceline(self):
+        self.assertEqual(paceline.__version__, os.environ["MR_VERSION"])
+
+
+if __name__ == "__main__":
+    unittest.main()
