@@ -71,7 +71,7 @@ std::string RandomText(Rng& rng, uint64_t lines, uint64_t rarity) {
 TEST(GrepContextTest, EqualsGnuGrepOnRandomFilesInAnySplits) {
   if (access("/bin/grep", X_OK) != 0) GTEST_SKIP() << "there is no GNU grep";
   Rng rng(28);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 25; ++round) {
     std::vector<File> files;
     for (const char* name : {"one", "two", "three"}) {
       if (!files.empty() && rng.Below(2) == 0) continue;

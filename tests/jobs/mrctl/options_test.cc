@@ -25,6 +25,25 @@ Failure Refused(const std::vector<std::string>& argv) {
   return command.ok() ? Failure{} : ToFailure(command.status());
 }
 
+TEST(OptionsTest, LettersAreWrittenTogetherAndWithTheirValue) {
+  const Command jobs = Parse({"-qvo", "json", "jobs"});
+  EXPECT_EQ(jobs.verb, "jobs");
+  EXPECT_EQ(jobs.global.form, "json");
+  EXPECT_TRUE(jobs.global.quiet && jobs.global.verbose);
+  EXPECT_EQ(Parse({"-qojson", "jobs"}).global.form, "json");
+  EXPECT_EQ(Parse({"fs", "head", "-n5", "/a"}).lines, 5u);
+  const Command grep = Parse({"submit", "--local", "grep", "-qivn", "-A2", "x", "--input", "in"});
+  EXPECT_TRUE(grep.global.quiet);
+  EXPECT_THAT(grep.submit.job_args, ElementsAre("-ivn", "-A2", "x"));
+}
+
+TEST(OptionsTest, AProgramNamesTheDescriptorOfItsStatus) {
+  EXPECT_EQ(Parse({"submit", "wordcount"}).global.status_fd, -1);
+  EXPECT_EQ(Parse({"submit", "--status-fd", "7", "wordcount"}).global.status_fd, 7);
+  EXPECT_EQ(Parse({"attach", "--status-fd=7", "last"}).global.status_fd, 7);
+  EXPECT_EQ(Refused({"submit", "--status-fd", "-1", "wordcount"}).exit, kExitUsage);
+}
+
 TEST(OptionsTest, TakesGlobalOptionsBeforeAndBehindTheVerb) {
   EXPECT_EQ(Parse({"--master", "h:1", "jobs", "-o", "json"}).global.master, "h:1");
   EXPECT_EQ(Parse({"--master", "h:1", "jobs", "-o", "json"}).global.form, "json");
