@@ -52,8 +52,8 @@ def submit(job: Union[PathLike, Mapping[str, Any]], args: Sequence[str] = (), *,
         directory = _TemporaryDirectory()
         output = os.path.join(directory.path, "out")
     inputs = [input] if input is None or isinstance(input, (str, os.PathLike)) else list(input)
-    document = json.dumps(job) if isinstance(job, Mapping) else None
-    words = [*local_words, "-" if document is not None else os.fspath(job),
+    word, document = ("-", json.dumps(job)) if isinstance(job, Mapping) else (os.fspath(job), None)
+    words = [*local_words, word,
              *option_words({"input": [one for one in inputs if one is not None], "output": output}),
              *option_words(options)]
     if args:
@@ -94,7 +94,7 @@ class Job:
         self._last: Optional[Progress] = None
         self._changes = 0
         self._ended = False
-        self._interrupted = False
+        self._interrupted = self._said = False
         self._document: dict[str, Any] = {}
         self._error: Optional[PacelineError] = None
         self._process, status, self._out, self._err = _start(mrctl, words, stdin)
@@ -162,9 +162,13 @@ class Job:
         Raises:
             JobFailed, JobKilled, DeadlineMissed, Interrupted: It did not succeed.
         """
-        for progress in self.follow():
-            if callback is not None:
-                callback(progress)
+        try:
+            for progress in self.follow():
+                if callback is not None:
+                    callback(progress)
+        except KeyboardInterrupt:
+            self._interrupt(say=True)
+            raise
         return self
 
     def result(self) -> Result:
@@ -213,7 +217,9 @@ class Job:
     def __enter__(self) -> Job:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._interrupt(say=True)
         self.close()
 
     def __repr__(self) -> str:
@@ -255,7 +261,8 @@ class Job:
             self._interrupted = True
             self._process.send_signal(signal.SIGINT)
         self._reader.join()
-        if say and isinstance(self._error, Interrupted):
+        if say and not self._said and isinstance(self._error, Interrupted):
+            self._said = True
             print(f"mrctl: {self._error}", file=sys.stderr)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import tempfile
 from typing import Any, Iterator, Optional, Union
@@ -103,7 +104,7 @@ class Result:
                                   stdout=subprocess.PIPE, stderr=err) as process:
                 assert process.stdout is not None
                 try:
-                    while chunk := process.stdout.read1(1 << 20):
+                    while chunk := os.read(process.stdout.fileno(), 1 << 20):
                         yield chunk
                 except GeneratorExit:  # the caller has read enough
                     process.kill()

@@ -143,13 +143,12 @@ class LocalTest(WithDirectory):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def test_ctrl_c_stops_a_local_job_and_says_so(self):
-        with self.run_script("""
+        script = """
             with paceline.submit("sleep", ms=60000, local=True) as job:
-                print(job.id)
-                job.wait()
-            """) as process:
+                job.wait(callback=print)
+            """
+        with self.run_script(script) as process:
             self.assertRegex(process.stdout.readline(), "local_")
-            time.sleep(0.2)  # it waits
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does
             _, err = process.communicate(timeout=20)
         self.assertIn("was killed and its local cluster stopped", err)
@@ -157,12 +156,13 @@ class LocalTest(WithDirectory):
         self.assertTrue(self.nothing_left())
 
     def test_a_local_job_ends_with_the_process_that_submitted_it(self):
-        with self.run_script("""
-            import sys, time
-            job = paceline.submit("sleep", ms=60000, local=True, output=sys.argv[0] and "never")
+        script = """
+            import time
+            job = paceline.submit("sleep", ms=60000, local=True)
             print(job.id)
             time.sleep(60)
-            """) as process:
+            """
+        with self.run_script(script) as process:
             self.assertRegex(process.stdout.readline(), "local_")
             process.kill()
         self.assertTrue(wait_until(lambda: not [p for p in self.tmp.iterdir() if p.name.startswith("mrctl-local")]))
