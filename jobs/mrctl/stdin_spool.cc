@@ -13,6 +13,7 @@
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/wait.h"
 
