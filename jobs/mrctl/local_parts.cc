@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "common/io/files.h"
 #include "common/io/target_file.h"
 #include "jobs/mrctl/exit_code.h"
@@ -45,15 +43,13 @@ Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory) {
   return parts;
 }
 
-Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left) {
+Status CopyLocalPart(const LocalPartFile& part, int fd) {
   MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(part.path, O_RDONLY));
   std::string piece(kCopyBytes, '\0');
   for (uint64_t offset = part.begin;;) {
     MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
     if (n == 0) return Status::Ok();
-    const Status written = WriteAll(fd, std::string_view(piece.data(), n));
-    if (reader_left != nullptr) *reader_left = !written.ok() && errno == EPIPE;
-    MR_RETURN_IF_ERROR(written);
+    MR_RETURN_IF_ERROR(WriteAll(fd, std::string_view(piece.data(), n)));
     offset += n;
   }
 }

@@ -23,9 +23,8 @@ bool IsRegularFile(const std::string& path);
 // that begins with a header keeps it. Errors: kNotFound; of the file system.
 Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory);
 
-// Writes a part from its beginning to a descriptor. write_failed: set to whether the error is of the descriptor, whose
-// reader may have read enough. Errors: of the file system.
-Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left = nullptr);
+// Writes a part from its beginning to a descriptor. Errors: of the file system.
+Status CopyLocalPart(const LocalPartFile& part, int fd);
 
 // Prints the parts of a directory in order on standard output, a piece at a time. A reader that has read enough, such
 // as head, is no error. Errors: of the file system; kCancelled soon after an interrupt.

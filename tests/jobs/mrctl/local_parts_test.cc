@@ -62,13 +62,11 @@ TEST_F(LocalPartsTest, OnlyRegularFilesAreRead) {
   EXPECT_EQ(parts->front().path, root_ + "/part-r-00000");
 }
 
-TEST_F(LocalPartsTest, AFullDiskIsNoReaderThatHasLeft) {
+TEST_F(LocalPartsTest, AFullDiskFailsTheCopy) {
   Write("part-r-00000", "a\n");
   const auto full = OpenFile("/dev/full", O_WRONLY);
   ASSERT_TRUE(full.ok());
-  bool reader_left = true;
-  EXPECT_FALSE(CopyLocalPart({root_ + "/part-r-00000", 0}, full->get(), &reader_left).ok());
-  EXPECT_FALSE(reader_left);
+  EXPECT_EQ(CopyLocalPart({root_ + "/part-r-00000", 0}, full->get()).code(), Code::kOverloaded);
 }
 
 TEST_F(LocalPartsTest, AFailedWriteLeavesNothing) {
