@@ -282,7 +282,7 @@ def _start(mrctl: Mrctl, words: Sequence[str],
     try:
         source.write((stdin or "").encode())
         source.seek(0)
-        # A session of its own: a terminal's Ctrl-C reaches this process alone, which passes it on once.
+        # A process group of its own: a terminal's Ctrl-C reaches this process alone, which passes it on once.
         process = subprocess.Popen(  # pylint: disable=consider-using-with
             mrctl.argv("-o", "json", words[0], "--status-fd", str(write), *words[1:]), stdin=source, stdout=out,
             stderr=err, pass_fds=(write,), start_new_session=True)
