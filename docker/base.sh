@@ -1,9 +1,11 @@
 #!/bin/sh
 # Makes the image paceline-base:bookworm: Debian 12 with the run-time libraries of the daemons. Based on
 # debian:bookworm-slim if a registry is reachable, else made by debootstrap.
+#   sh base.sh [IMAGE PACKAGE...]     an image of that name, which also has these packages
 set -eu
-IMAGE=paceline-base:bookworm
-LIBRARIES="libcapnp-0.9.2 librocksdb7.8 libgflags2.2 libgoogle-glog0v6 libtcmalloc-minimal4 libzstd1 libre2-9 libhyperscan5 libxxhash0 libssl3 libisal2 libhwy1 libseccomp2 libdw1 zlib1g ca-certificates"
+IMAGE=${1:-paceline-base:bookworm}
+[ $# -eq 0 ] || shift
+LIBRARIES="libcapnp-0.9.2 librocksdb7.8 libgflags2.2 libgoogle-glog0v6 libtcmalloc-minimal4 libzstd1 libre2-9 libhyperscan5 libxxhash0 libssl3 libisal2 libhwy1 libseccomp2 libdw1 libsystemd0 zlib1g ca-certificates $*"
 
 if docker image inspect "$IMAGE" >/dev/null 2>&1; then exit 0; fi
 

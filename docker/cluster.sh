@@ -1,7 +1,7 @@
 #!/bin/sh
 # ./dev cluster: builds the image, starts one master and three workers, adds a fourth by the join command, runs a job on
-# them from the host, compares the answer with coreutils, and removes the cluster. Arguments: up, down, or none for the
-# whole round.
+# them from the host, compares the answer with coreutils, and removes the cluster. Arguments: up, down, image (which
+# only builds paceline:dev), or none for the whole round.
 set -eu
 cd "$(dirname "$0")/.."
 PROJECT=${COMPOSE_PROJECT_NAME:-paceline}
@@ -28,6 +28,7 @@ image() {
   for b in mrmaster mrworker mrtask mrctl; do strip -o "$context/bin/$b" "build/bin/$b"; done
   strip -o "$context/lib/libpaceline_jobs.so" build/lib/libpaceline_jobs.so
   cp docker/Dockerfile "$context/"
+  install -m 755 docker/ready.sh "$context/bin/paceline-ready"
   docker build -q -t paceline:dev "$context" >/dev/null 2>"$context/log" || { cat "$context/log" >&2; exit 1; }
 }
 
@@ -39,6 +40,28 @@ await() {
     [ "$tries" -lt 100 ] || { say "the cluster had no $1 workers within 30 s"; compose logs --tail=20 >&2; exit 1; }
     sleep 0.3
   done
+}
+
+# Waits until Docker finds a service healthy.
+await_healthy() {
+  tries=0
+  until [ "$(docker inspect -f '{{.State.Health.Status}}' "$(compose ps -q "$1")")" = healthy ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || { say "the service $1 was not healthy within 30 s"; compose logs --tail=20 >&2; exit 1; }
+    sleep 0.3
+  done
+}
+
+# Kills a daemon as a crash would. Its restart policy must start it again.
+crash() {
+  compose exec -T "$1" sh -c "kill -9 \$(pidof $2)"
+  tries=0
+  until [ "$(docker inspect -f '{{.RestartCount}}' "$(compose ps -q "$1")")" = 1 ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || { say "the service $1 was not started again within 30 s"; exit 1; }
+    sleep 0.3
+  done
+  await_healthy "$1"
 }
 
 # Copies a file of the master to the host, mode 0600.
@@ -72,6 +95,7 @@ down() {
 case "${1:-round}" in
   up) up; say "the cluster is ready: export MR_MASTER=$MASTER MR_TOKEN_FILE=$MR_TOKEN_FILE" ;;
   down) down ;;
+  image) image ;;
   round)
     work=$(mktemp -d)
     trap 'down; rm -rf "$work"' EXIT INT TERM
@@ -90,6 +114,11 @@ case "${1:-round}" in
       awk '{print $2 "\t" $1}' | LC_ALL=C sort >"$work/expected"
     LC_ALL=C sort "$work/counts" | cmp - "$work/expected"
     say "the answer equals coreutils: $(wc -l <"$work/expected") words"
+    for service in master worker1 worker2 worker3; do await_healthy $service; done
+    crash worker1 mrworker
+    crash master mrmaster
+    $MRCTL --master "$MASTER" jobs -o json | grep -q SUCCEEDED || { say "the master forgot its job"; exit 1; }
+    say "all services are healthy, and start again after a crash"
     ;;
-  *) echo "usage: docker/cluster.sh [up|down]" >&2; exit 2 ;;
+  *) echo "usage: docker/cluster.sh [up|down|image]" >&2; exit 2 ;;
 esac
