@@ -11,6 +11,7 @@
 #include "common/model/identity.h"
 #include "common/rpc/access.h"
 #include "common/rpc/call_pacer.h"
+#include "common/rpc/call_times.h"
 #include "common/secure/grant_door.h"
 
 namespace mr::rpc {
@@ -38,6 +39,7 @@ struct Guard {
   std::shared_ptr<CallLog> log;                     // null: calls are not recorded
   std::shared_ptr<const secure::GrantDoor> grants;  // of a worker's data server; null: nothing needs a grant
   std::shared_ptr<CallPacer> pacer;                 // null: calls never wait for a turn
+  std::shared_ptr<CallTimes> times;                 // null: nothing measures calls
 
   // Returns whether the peer may do this here. Errors: those of GrantDoor::Check.
   Status CheckGrant(const secure::Right& right, std::string_view grant) const;

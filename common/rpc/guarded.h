@@ -17,7 +17,8 @@
 namespace mr::rpc {
 
 // Thread: the KJ loop.
-// Cost of a call: an index into a table and a test of bits; for methods with `changes` also the text of its parameters.
+// Cost of a call: an index into a table, a test of bits, and two readings of the clock (CallTimes); for methods with
+// `changes` also the text of its parameters.
 // Calls of a subject that has used more than its share wait for a turn (CallPacer), in their order.
 template <class Interface>
 class Guarded : public Interface::Server {
@@ -33,17 +34,12 @@ class Guarded : public Interface::Server {
       RecordRefused(*guard_, table_.interface(), *access, context, refused.code());
       return {kj::Promise<void>(ToException(refused)), false};
     }
-    if (guard_->pacer != nullptr) {
-      const Duration wait = guard_->pacer->Take(guard_->identity.subject, Now());
-      if (wait.ns > 0) [[unlikely]] {
-        return {guard_->pacer->Wait(guard_->identity.subject, wait)
-                    .then([this, self = this->thisCap(), interface, method, access, context]() mutable {
-                      return Run(interface, method, *access, context).promise;
-                    }),
-                false};
-      }
-    }
-    return Run(interface, method, *access, context);
+    if (guard_->times == nullptr) return RunInTurn(interface, method, *access, context);
+    auto run = RunInTurn(interface, method, *access, context);
+    run.promise = run.promise.attach(kj::defer([guard = guard_, name = &table_.interface(), access, began = Now()] {
+      guard->times->Add(*name, *access, Now() - began);
+    }));
+    return run;
   }
 
  protected:
@@ -58,6 +54,20 @@ class Guarded : public Interface::Server {
   }
 
  private:
+  capnp::Capability::Server::DispatchCallResult RunInTurn(uint64_t interface, uint16_t method,
+                                                          const MethodAccess& access, AnyCall context) {
+    if (guard_->pacer != nullptr) {
+      const Duration wait = guard_->pacer->Take(guard_->identity.subject, Now());
+      if (wait.ns > 0) [[unlikely]] {
+        return {guard_->pacer->Wait(guard_->identity.subject, wait)
+                    .then([this, self = this->thisCap(), interface, method, &access, context]() mutable {
+                      return Run(interface, method, access, context).promise;
+                    }),
+                false};
+      }
+    }
+    return Run(interface, method, access, context);
+  }
   capnp::Capability::Server::DispatchCallResult Run(uint64_t interface, uint16_t method, const MethodAccess& access,
                                                     AnyCall context) {
     others_ = access.others;

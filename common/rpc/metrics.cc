@@ -1,12 +1,46 @@
 #include "common/rpc/metrics.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
+#include "common/io/files.h"
 #include "common/rpc/http_server.h"
 #include "common/rpc/server.h"
 
 namespace mr::rpc {
+namespace {
+
+// Returns NAME="VALUE", escaped as the text format wants.
+std::string Label(std::string_view name, std::string_view value) {
+  std::string out(name);
+  out += "=\"";
+  for (const char c : value) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::vector<double> BoundsOf(const LatencyHistogram& latencies) {
+  std::vector<double> seconds;
+  for (const Duration bound : latencies.bounds()) seconds.push_back(bound.seconds());
+  return seconds;
+}
+
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+}  // namespace
 
 MetricValue::MetricValue(double value) {
   if (std::isinf(value)) {
@@ -40,33 +74,65 @@ void MetricsWriter::Counter(std::string_view name, std::string_view help, const 
 void MetricsWriter::Sample(const MetricValue& value) { out_.append(name_).append(" ").append(value.text).append("\n"); }
 
 void MetricsWriter::Sample(std::string_view label, std::string_view label_value, const MetricValue& value) {
-  out_.append(name_).append("{").append(label).append("=\"");
-  for (const char c : label_value) {
-    if (c == '\n') {
-      out_ += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == '"') out_ += '\\';
-    out_ += c;
+  out_.append(name_).append("{").append(Label(label, label_value)).append("} ").append(value.text).append("\n");
+}
+
+void MetricsWriter::Buckets(const std::string& labels, std::span<const double> bounds, std::span<const uint64_t> counts,
+                            double sum) {
+  const std::string before = labels.empty() ? "" : labels + ",", alone = labels.empty() ? "" : "{" + labels + "}";
+  const auto bucket = [&](const std::string& bound, uint64_t count) {
+    out_.append(name_).append("_bucket{").append(before).append(Label("le", bound)).append("} ");
+    out_.append(std::to_string(count)).append("\n");
+  };
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    char bound[32];
+    std::snprintf(bound, sizeof bound, "%g", bounds[i]);
+    bucket(bound, counts[i]);
   }
-  out_.append("\"} ").append(value.text).append("\n");
+  bucket("+Inf", counts[bounds.size()]);
+  out_.append(name_).append("_sum").append(alone).append(" ").append(MetricValue(sum).text).append("\n");
+  out_.append(name_).append("_count").append(alone).append(" ");
+  out_.append(std::to_string(counts[bounds.size()])).append("\n");
 }
 
 void MetricsWriter::Histogram(std::string_view name, std::string_view help, std::span<const double> bounds,
                               std::span<const uint64_t> counts, double sum) {
-  Family(name, "histogram", help);
-  const std::string base(name);
-  name_ = base + "_bucket";
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    char bound[32];
-    std::snprintf(bound, sizeof bound, "%g", bounds[i]);
-    Sample("le", bound, counts[i]);
+  HistogramFamily(name, help);
+  Buckets("", bounds, counts, sum);
+}
+
+void MetricsWriter::Histogram(std::string_view name, std::string_view help, const LatencyHistogram& latencies) {
+  const auto totals = latencies.Read();
+  Histogram(name, help, BoundsOf(latencies), totals.counts, totals.sum.seconds());
+}
+
+void MetricsWriter::HistogramFamily(std::string_view name, std::string_view help) { Family(name, "histogram", help); }
+
+void MetricsWriter::Sample(std::string_view label, std::string_view label_value, const LatencyHistogram& latencies) {
+  const auto totals = latencies.Read();
+  Buckets(Label(label, label_value), BoundsOf(latencies), totals.counts, totals.sum.seconds());
+}
+
+void WriteProcessMetrics(MetricsWriter* out) {
+  rusage own{};
+  ::getrusage(RUSAGE_SELF, &own);
+  out->Counter("process_cpu_seconds_total", "CPU time of this process, without its children.",
+               SecondsOf(own.ru_utime) + SecondsOf(own.ru_stime));
+  // statm: total and resident size in pages.
+  const auto statm = ReadFile("/proc/self/statm");
+  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t total = 0, resident = 0;
+  if (statm.ok() && std::sscanf(statm->c_str(), "%" SCNu64 " %" SCNu64, &total, &resident) == 2) {
+    out->Gauge("process_virtual_memory_bytes", "Virtual memory of this process.", total * page);
+    out->Gauge("process_resident_memory_bytes", "Resident memory of this process.", resident * page);
   }
-  Sample("le", "+Inf", counts[bounds.size()]);
-  name_ = base + "_sum";
-  Sample(sum);
-  name_ = base + "_count";
-  Sample(counts[bounds.size()]);
+  if (const auto open = ListDirectory("/proc/self/fd"); open.ok()) {
+    out->Gauge("process_open_fds", "Open descriptors.", open->size() - 1);  // without that of the directory
+  }
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    out->Gauge("process_max_fds", "Descriptors that may be open.", uint64_t{limit.rlim_cur});
+  }
 }
 
 void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpCounts& http) {

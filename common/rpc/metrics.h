@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/base/latency_histogram.h"
+
 namespace mr::rpc {
 
 struct HttpCounts;
@@ -40,16 +42,25 @@ class MetricsWriter {
   // counts: of the values at most as large as each bound, and of all; sum: of the values. Bounds and sum in seconds.
   void Histogram(std::string_view name, std::string_view help, std::span<const double> bounds,
                  std::span<const uint64_t> counts, double sum);
+  void Histogram(std::string_view name, std::string_view help, const LatencyHistogram& latencies);
+  // A histogram with a label: the samples that follow belong to it.
+  void HistogramFamily(std::string_view name, std::string_view help);
+  void Sample(std::string_view label, std::string_view label_value, const LatencyHistogram& latencies);
 
   // Returns what was written. The writer is empty afterwards.
   std::string Take() { return std::exchange(out_, {}); }
 
  private:
   void Family(std::string_view name, std::string_view type, std::string_view help);
+  // labels: none, or `NAME="VALUE"`.
+  void Buckets(const std::string& labels, std::span<const double> bounds, std::span<const uint64_t> counts, double sum);
 
   std::string out_;
   std::string name_;  // of the current metric
 };
+
+// Writes what this process uses, by the names that Prometheus gives to any process: CPU time, memory, descriptors.
+void WriteProcessMetrics(MetricsWriter* out);
 
 // Writes a daemon's sockets: open connections, those that were closed, bytes that wait.
 void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpCounts& http);

@@ -43,7 +43,7 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       sessions_(driver_, clock_, outlets, dispatcher_, safe_mode_, leases_, room_, forecasts_, inputs_),
       probes_(driver_, clock_, outlets),
       reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_, logs_),
-      metrics_(driver_, clock_, block_store_),
+      metrics_(driver_, clock_, block_store_, reports_),
       usage_(driver_.core(), loop_),
       views_(loop_,
              {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_, logs_}) {

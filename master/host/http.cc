@@ -46,6 +46,8 @@ kj::Promise<rpc::HttpReply> HttpFront::Metrics() {
   };
   return shell_.Ask(host_metrics).then([this](rpc::MetricsWriter out) {
     rpc::WriteSocketMetrics(&out, shell_.server_counts(), server_->counts());
+    shell_.call_times().Write(&out);
+    rpc::WriteProcessMetrics(&out);
     out.Gauge("mr_ready", "1 when /readyz says yes.", ready_ && shell_.WhyNotReady().empty());
     return rpc::HttpReply{200, out.Take(), rpc::MetricsWriter::kContentType};
   });

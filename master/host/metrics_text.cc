@@ -18,8 +18,8 @@ const char* const kWorkerStates[] = {"live",    "draining", "away",    "excluded
 
 }  // namespace
 
-MetricsText::MetricsText(Driver& driver, HostClock& clock, const BlockStore& block_store)
-    : driver_(driver), core_(driver.core()), clock_(clock), block_store_(block_store) {}
+MetricsText::MetricsText(Driver& driver, HostClock& clock, const BlockStore& block_store, const Reports& reports)
+    : driver_(driver), core_(driver.core()), clock_(clock), block_store_(block_store), reports_(reports) {}
 
 // Writes the figures by which the cluster's policies steer.
 void MetricsText::WriteFigures(rpc::MetricsWriter* out) {
@@ -145,6 +145,11 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   out->Counter("mr_journal_bytes_total", "Bytes that this master has appended to its journal.",
                driver_.journal().written_bytes());
   out->Counter("mr_journal_records_total", "Sequence of the last durable record.", driver_.journal().durable());
+  out->Histogram("mr_journal_sync_seconds", "Time to sync a group of records.", driver_.journal().sync_times());
+  out->Histogram("mr_attempt_start_seconds", "From the launch of an attempt to its start on the worker.",
+                 reports_.start_times());
+  out->Histogram("mr_attempt_run_seconds", "From the start of an attempt to the commit of its output.",
+                 reports_.run_times());
   const dfs::RepairCounts blocks = block_store_.Counts();
   out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);
   out->Gauge("mr_blocks_missing", "Of these: without a good replica.", blocks.missing);

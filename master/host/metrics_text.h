@@ -8,13 +8,14 @@
 #include "master/host/block_store.h"
 #include "master/host/driver.h"
 #include "master/host/host_clock.h"
+#include "master/host/reports.h"
 
 namespace mr::master {
 
 // Thread: the master's.
 class MetricsText {
  public:
-  MetricsText(Driver& driver, HostClock& clock, const BlockStore& block_store);
+  MetricsText(Driver& driver, HostClock& clock, const BlockStore& block_store, const Reports& reports);
 
   // loop: the master's, whose longest wait since the last call is written.
   void WriteMetrics(rpc::MetricsWriter* out, Loop* loop);
@@ -29,6 +30,7 @@ class MetricsText {
   const MasterCore& core_;
   HostClock& clock_;
   const BlockStore& block_store_;
+  const Reports& reports_;
 };
 
 }  // namespace mr::master

@@ -19,7 +19,11 @@ struct Reports::Feeder {
     return 0;
   }
   uint64_t operator()(report::Started) {
+    const bool before = StartOf().ns != 0;  // a repeated report
     reports.driver_.Feed(sched::AttemptStarted{from.attempt, from.worker, from.incarnation});
+    if (const Instant start = StartOf(); !before && start.ns != 0) {
+      reports.start_times_.Add(start - Find()->launched_at);
+    }
     return 0;
   }
   uint64_t operator()(report::Finished finished);
@@ -71,6 +75,13 @@ struct Reports::Feeder {
     return 0;
   }
 
+  const sched::Attempt* Find() const { return reports.core_.scheduler().state().FindAttempt(from.attempt); }
+  // Returns when the attempt started; 0: not yet, or it is not known.
+  Instant StartOf() const {
+    const sched::Attempt* attempt = Find();
+    return attempt == nullptr ? Instant{} : attempt->started_at;
+  }
+
   uint64_t Ended() {
     reports.job_ends_.CleanUp(from.attempt.task.job);
     return 0;
@@ -90,8 +101,10 @@ uint64_t Reports::Feeder::operator()(report::Finished finished) {
   for (const std::string& uri : answer.record->beside.grown) {
     LOG(WARNING) << Name(attempt.task.job) << ": input " << uri << " grew while the job ran";
   }
+  const Instant start = StartOf();
   const Driver::Fed fed = reports.driver_.Feed(*std::move(answer.record));
   *verdict = VerdictOf(attempt, fed.decisions);
+  if (*verdict == Verdict::kWinner && start.ns != 0) reports.run_times_.Add(reports.clock_.last_stamp() - start);
   Ended();
   return fed.sequence;
 }

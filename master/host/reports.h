@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "common/base/latency_histogram.h"
 #include "master/host/dispatcher.h"
 #include "master/host/driver.h"
 #include "master/host/held_commits.h"
@@ -28,6 +29,10 @@ class Reports {
   void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<NumberedReport> reports,
               std::function<void(ReportOut)> reply);
   void Progress(sched::AttemptProgress progress);
+  // From the launch of an attempt to its start on the worker, as reported.
+  const LatencyHistogram& start_times() const { return start_times_; }
+  // From the start of an attempt to the commit of its output.
+  const LatencyHistogram& run_times() const { return run_times_; }
   // Each tick: feeds the reports of last tasks that waited for replicas of their job's output.
   void FeedHeld();
 
@@ -45,6 +50,7 @@ class Reports {
   OutputProbes& probes_;
   KeptLogs& logs_;
   HeldCommits held_;
+  LatencyHistogram start_times_{kAttemptBounds}, run_times_{kAttemptBounds};
 };
 
 }  // namespace mr::master

@@ -76,6 +76,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   const ClientParts& client_parts() const { return *client_parts_; }
   const Options& options() const { return options_; }
   rpc::ServerCounts server_counts() const { return server_->counts(); }
+  const rpc::CallTimes& call_times() const { return *call_times_; }
   // Empty: connections to the RPC port are answered. Otherwise why they are not.
   std::string WhyNotReady() const { return self_check_.get() == nullptr ? "starting" : self_check_->WhyNot(); }
   const std::string& address() const { return address_; }  // host:port as others reach it
@@ -85,7 +86,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     // Where people have no tokens, all of them are one.
     const bool person = peer.identity.proof == Proof::kToken;
     return std::make_shared<const rpc::Guard>(
-        rpc::Guard{peer.identity, peer.address, options_.audit, nullptr, person ? pacer_ : nullptr});
+        rpc::Guard{peer.identity, peer.address, options_.audit, nullptr, person ? pacer_ : nullptr, call_times_});
   }
   // Decides who may connect to the RPC port. Requires: Listen.
   const std::shared_ptr<rpc::Authenticator>& authenticator() const { return authenticator_; }
@@ -123,6 +124,7 @@ class Shell final : public Outlets, public dfs::FsHost {
 
   // The fields below belong to the KJ loop.
   const std::shared_ptr<rpc::CallPacer> pacer_ = std::make_shared<rpc::CallPacer>(kj_.timer());
+  const std::shared_ptr<rpc::CallTimes> call_times_ = std::make_shared<rpc::CallTimes>();
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
   kj::Own<JoinDesk> join_;  // null without certificates

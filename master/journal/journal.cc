@@ -495,7 +495,9 @@ bool Journal::WriteGroup(std::span<const Queued> group) {
     EncodeRecord({q.sequence, q.epoch, q.record_class, q.kind, synced_, q.payload}, &end, &buffer_);
   }
   if (!WriteAt(buffer_, end_.offset)) return false;
+  const Instant began = Now();
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
+  sync_times_.Add(Now() - began);
   end_ = end;
   written_bytes_ += buffer_.size();
   synced_ = group.back().sequence;

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/latency_histogram.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/files.h"
@@ -93,6 +94,8 @@ class Journal {
 
   uint64_t durable() const;
   uint64_t syncs() const;
+  // Returns how long the syncs of groups took. Thread: any.
+  const LatencyHistogram& sync_times() const { return sync_times_; }
   // Returns the bytes that Start()'s thread has written, with headers and seals. Thread: any.
   uint64_t written_bytes() const { return written_bytes_; }
   // Returns why the witness cannot be written; "" where it can.
@@ -144,6 +147,7 @@ class Journal {
   bool torn_ = false;  // a write that found no room may have left bytes after end_
 
   std::atomic<uint64_t> written_bytes_{0};
+  LatencyHistogram sync_times_{kCallBounds};
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable wake_, durable_cv_;

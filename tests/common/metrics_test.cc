@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "common/rpc/http_server.h"
 #include "common/rpc/server.h"
@@ -41,6 +45,64 @@ TEST(MetricsTest, LabelValuesAreEscaped) {
   out.GaugeFamily("m", "H.");
   out.Sample("name", "a\\b\"c\nd", 1);
   EXPECT_EQ(out.Take(), "# HELP m H.\n# TYPE m gauge\nm{name=\"a\\\\b\\\"c\\nd\"} 1\n");
+}
+
+TEST(MetricsTest, HistogramsHaveCumulativeBucketsAndASum) {
+  constexpr std::array<Duration, 2> kBounds = {Millis(1), Millis(250)};
+  LatencyHistogram latencies(kBounds);
+  for (const Duration latency : {Micros(500), Millis(1), Millis(200), Seconds(2)}) latencies.Add(latency);
+  MetricsWriter out;
+  out.Histogram("mr_sync_seconds", "Syncs.", latencies);
+  out.HistogramFamily("mr_calls_seconds", "Calls.");
+  out.Sample("method", "Master.submit", latencies);
+  EXPECT_EQ(out.Take(), R"(# HELP mr_sync_seconds Syncs.
+# TYPE mr_sync_seconds histogram
+mr_sync_seconds_bucket{le="0.001"} 2
+mr_sync_seconds_bucket{le="0.25"} 3
+mr_sync_seconds_bucket{le="+Inf"} 4
+mr_sync_seconds_sum 2.2015000000000002
+mr_sync_seconds_count 4
+# HELP mr_calls_seconds Calls.
+# TYPE mr_calls_seconds histogram
+mr_calls_seconds_bucket{method="Master.submit",le="0.001"} 2
+mr_calls_seconds_bucket{method="Master.submit",le="0.25"} 3
+mr_calls_seconds_bucket{method="Master.submit",le="+Inf"} 4
+mr_calls_seconds_sum{method="Master.submit"} 2.2015000000000002
+mr_calls_seconds_count{method="Master.submit"} 4
+)");
+}
+
+TEST(LatencyHistogramTest, ThreadsAddWithoutLosingAnything) {
+  LatencyHistogram latencies(kCallBounds);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) latencies.Add(Micros(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto totals = latencies.Read();
+  ASSERT_EQ(totals.counts.size(), kCallBounds.size() + 1);
+  EXPECT_EQ(totals.counts[0], 4 * 51u);  // 0 to 50 us
+  EXPECT_EQ(totals.counts.back(), 4000u);
+  EXPECT_EQ(totals.sum, Micros(4 * 999 * 500));
+}
+
+TEST(LatencyHistogramTest, NegativeLatenciesCountAsZero) {
+  LatencyHistogram latencies(kCallBounds);
+  latencies.Add(Millis(-3));
+  EXPECT_EQ(latencies.Read().counts[0], 1u);
+  EXPECT_EQ(latencies.Read().sum, Duration{});
+}
+
+TEST(MetricsTest, ProcessesUseMemoryTimeAndDescriptors) {
+  MetricsWriter out;
+  WriteProcessMetrics(&out);
+  const std::string page = out.Take();
+  for (const char* name : {"process_cpu_seconds_total", "process_resident_memory_bytes", "process_virtual_memory_bytes",
+                           "process_open_fds", "process_max_fds"}) {
+    EXPECT_NE(page.find(std::string("\n") + name + " "), std::string::npos) << name;
+  }
 }
 
 // Dashboards read these names.

@@ -115,6 +115,7 @@ struct Daemon::Impl {
   kj::Own<rpc::RpcServer> server;
   kj::Own<rpc::HttpServer> http;
   kj::Own<rpc::SelfCheck> self_check;
+  const std::shared_ptr<rpc::CallTimes> call_times = std::make_shared<rpc::CallTimes>();
   std::unique_ptr<Looped> looped;
   std::unique_ptr<CertificateSession> certificates;  // null without a certificate
   std::unique_ptr<DiskWatch> disk;
@@ -353,9 +354,11 @@ rpc::HttpReply Daemon::Impl::AnswerHttp(rpc::Authenticator& entry, const rpc::Ht
 
 std::string Daemon::Impl::MetricsText() const {
   rpc::MetricsWriter out;
-  WriteWorkerMetrics(&out, *looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
-                     options.slots, disk->seen());
+  WriteWorkerMetrics(&out, {*looped->worker, *looped->session, *looped->serving, *looped->replicator, *looped->fetches,
+                            *store, *looped->housekeeping, options.slots, disk->seen(), looped->blocks->used_bytes()});
   rpc::WriteSocketMetrics(&out, server->counts(), http->counts());
+  call_times->Write(&out);
+  rpc::WriteProcessMetrics(&out);
   out.Gauge("mr_ready", "1 when /readyz says yes.", WhyNotReady().empty());
   return out.Take();
 }
@@ -381,7 +384,8 @@ Status Daemon::Impl::Listen() {
         [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
-          auto guard = std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, nullptr, grants});
+          auto guard = std::make_shared<const rpc::Guard>(
+              rpc::Guard{peer.identity, peer.address, nullptr, grants, nullptr, call_times});
           return capnp::Capability::Client(
               kj::heap<DataServer>(std::move(guard), *looped->serving, *looped->verifier, looped->blocks->server()));
         },

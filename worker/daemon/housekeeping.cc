@@ -16,6 +16,7 @@ constexpr Duration kLogGrace = Seconds(5);
 
 struct Trimmed {
   size_t removed = 0;
+  uint64_t left_bytes = 0;
   std::set<JobId> with_logs;
 };
 
@@ -62,17 +63,21 @@ kj::Promise<void> Housekeeping::TrimLogs() {
                   Trimmed trimmed;
                   const std::vector<StoredFile> files = StoredFiles(directory);
                   for (const StoredFile& file : files) {
+                    trimmed.left_bytes += file.bytes;
                     bool failed = false;
                     if (const auto attempt = AttemptOfLog(file.name, &failed))
                       trimmed.with_logs.insert(attempt->task.job);
                   }
                   for (const StoredFile& file :
                        SurplusLogs(files, limits, NowMs(), in_use, kLogGrace, {owner_bytes, owner_of})) {
-                    trimmed.removed += RemoveStored(directory, file);
+                    if (!RemoveStored(directory, file)) continue;
+                    ++trimmed.removed;
+                    trimmed.left_bytes -= file.bytes;
                   }
                   return trimmed;
                 })
       .then([this, before](const Trimmed& trimmed) {
+        log_bytes_ = trimmed.left_bytes;
         LOG_IF(INFO, trimmed.removed > 0) << "removed " << trimmed.removed << " old logs of attempts";
         // A job that became known meanwhile may have its first log after the directory was read.
         std::set<JobId> forgotten;
@@ -88,9 +93,15 @@ kj::Promise<void> Housekeeping::TrimLibraries() {
   return OnPool(post_,
                 [directory = options_.lib, limits = options_.libraries, used = worker_.FilesInUse()] {
                   const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
-                  return Surplus(StoredFiles(directory), limits, NowMs(), in_use);
+                  std::vector<StoredFile> files = StoredFiles(directory);
+                  uint64_t bytes = 0;
+                  for (const StoredFile& file : files) bytes += file.bytes;
+                  return std::pair(bytes, Surplus(std::move(files), limits, NowMs(), in_use));
                 })
-      .then([this](Files surplus) { return RemoveLibraries(std::move(surplus), 0); });
+      .then([this](std::pair<uint64_t, Files> found) {
+        library_bytes_ = found.first;
+        return RemoveLibraries(std::move(found.second), 0);
+      });
 }
 
 kj::Promise<void> Housekeeping::RemoveLibraries(Files surplus, size_t next) {
@@ -100,6 +111,7 @@ kj::Promise<void> Housekeeping::RemoveLibraries(Files surplus, size_t next) {
   if (!worker_.FilesInUse().contains(sha256)) {  // a job may have named it meanwhile
     LOG(INFO) << "the operator library or side file " << sha256.substr(0, 12)
               << " is removed: no unfinished job names it";
+    library_bytes_ -= surplus[next].bytes;
     removed = cache_.Remove(sha256,
                             [directory = options_.lib, file = surplus[next]] { (void)RemoveStored(directory, file); });
   }

@@ -28,6 +28,10 @@ class Housekeeping {
   Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, LogOwners& owners,
                Options options);
 
+  // Return the bytes of the logs, and of the libraries and side files, that the last look found and left.
+  uint64_t log_bytes() const { return log_bytes_; }
+  uint64_t library_bytes() const { return library_bytes_; }
+
  private:
   using Files = std::vector<StoredFile>;
   kj::Promise<void> Run();
@@ -41,6 +45,7 @@ class Housekeeping {
   LibraryCache& cache_;
   LogOwners& owners_;
   const Options options_;
+  uint64_t log_bytes_ = 0, library_bytes_ = 0;
   kj::Promise<void> running_;
 };
 

@@ -20,6 +20,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/ids.h"
+#include "common/base/latency_histogram.h"
 #include "common/base/shared_bytes.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -110,6 +111,9 @@ class FetchPool {
   void CountReadersIn(std::shared_ptr<ReplicaReaders> readers);
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer, const FetcherOptions& options);
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer) { return NewFetcher(observer, {}); }
+
+  // Returns how long calls for chunks to other workers took, until their answers.
+  const LatencyHistogram& call_times() const;
 
   struct State;
   // For code that shares its channels and tables (replicate.cc).

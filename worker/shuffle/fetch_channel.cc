@@ -114,7 +114,10 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
       auto& timer = context_->loop->timer();
       auto reply = timer.timeoutAfter(context_->options.call_timeout.ns * kj::NANOSECONDS, request.send());
       Start(reply.then(
-          [this, id](capnp::Response<rpc::FetchSession::FetchResults> response) { OnReply(id, response.getChunks()); },
+          [this, id, sent = Now()](capnp::Response<rpc::FetchSession::FetchResults> response) {
+            context_->call_times->Add(Now() - sent);
+            OnReply(id, response.getChunks());
+          },
           [this](kj::Exception&& e) {
             if (e.getType() == kj::Exception::Type::OVERLOADED) {
               // The timeout of this side, or an overloaded server.

@@ -46,6 +46,7 @@ struct ChannelContext {
   std::shared_ptr<ShuffleStore> store;
   std::shared_ptr<ReplicaReaders> readers;  // of the replicas in the store
   FetchPool::Options options;
+  std::shared_ptr<LatencyHistogram> call_times = std::make_shared<LatencyHistogram>(kCallBounds);  // to other workers
 };
 
 std::shared_ptr<FetchChannel> NewRemoteChannel(std::shared_ptr<const ChannelContext> context,

@@ -55,6 +55,8 @@ FetchPool::FetchPool(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, P
     : state_(std::make_shared<State>(loop, std::move(store), std::move(post_to_pool), options)) {}
 FetchPool::~FetchPool() = default;
 
+const LatencyHistogram& FetchPool::call_times() const { return *state_->context->call_times; }
+
 void FetchPool::SetClusterId(uint64_t cluster_id) { state_->context->options.cluster_id = cluster_id; }
 
 void FetchPool::CountReadersIn(std::shared_ptr<ReplicaReaders> readers) {
