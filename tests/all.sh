@@ -1,17 +1,17 @@
 #!/bin/sh
 # ./dev test --all: everything, in about an hour and a quarter on two cores. Each part can be named alone:
-#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [slurm] [kubernetes] [bare] [planted] [page]
+#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [packages] [slurm] [kubernetes] [bare] [planted] [page]
 #     [docs] [fuzz] [lint]
 # and what CI can afford of the sanitizers and the fuzzer, which builds a few tests only: sh tests/all.sh core fuzz
 set -eu
 cd "$(dirname "$0")/.."
-PARTS=${*:-tests asan tsan faults cluster slurm kubernetes bare planted page docs fuzz lint}
+PARTS=${*:-tests asan tsan faults cluster packages slurm kubernetes bare planted page docs fuzz lint}
 
 # Under address sanitizer in CI: what decides, what is journaled, what is read from the wire or a disk.
 CORE="common_test dfs_namespace_test journal_test sched_cloned_commits_test sched_determinism_test sched_parts_test
   sched_scenario_test sched_share_test"
 # Under thread sanitizer: those with the label `threads`.
-THREADS="exec_test journal_test kj_thread_test master_loop_test"
+THREADS="exec_test journal_test kj_thread_test master_loop_test service_manager_test"
 
 say() { printf '== %s\n' "$*" >&2; }
 in_build() { dir=$1; shift; (cd "$dir" && ctest --output-on-failure --no-tests=error "$@"); }
@@ -34,7 +34,7 @@ tsan() {
     ctest --output-on-failure --no-tests=error -L threads)
 }
 
-case " $PARTS " in " core " | " fuzz " | " core fuzz ") ;; *) ./dev build ;; esac
+case " $PARTS " in " core " | " fuzz " | " core fuzz ") ;; *) ./dev build; ./dev promtool ;; esac
 for part in $PARTS; do
   say "$part"
   case "$part" in
@@ -56,6 +56,7 @@ for part in $PARTS; do
       tsan ;;
     faults) MR_LONG=1 in_build build -L 'faults' --timeout 3600 ;;
     cluster) sh docker/cluster.sh ;;
+    packages) sh docker/package/test.sh ;;
     slurm) bash docker/slurm/test.sh ;;
     kubernetes) sh docker/kubernetes/test.sh ;;
     bare) sh tests/bare.sh ;;

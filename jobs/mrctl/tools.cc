@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "common/io/clock.h"
+#include "common/io/installed_files.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/wait.h"
@@ -87,7 +88,7 @@ const std::string& BinaryDirectory() {
   return directory;
 }
 
-std::string BuiltinLibrary() { return BinaryDirectory() + "/../lib/libpaceline_jobs.so"; }
+std::string BuiltinLibrary() { return BuiltinLibraryOf(BinaryDirectory()); }
 
 ToolRun::ToolRun(std::vector<std::string> argv) : what_("mrtask " + argv[1]) {
   int out[2], err[2];

@@ -14,7 +14,7 @@ namespace mr::ctl {
 
 // Returns the directory of the running mrctl and of the other binaries.
 const std::string& BinaryDirectory();
-// Returns ../lib/libpaceline_jobs.so, relative to that directory.
+// Returns the library of built-in jobs of that directory (BuiltinLibraryOf).
 std::string BuiltinLibrary();
 
 // Time limit for a library that loops in its constructors or in plan(), in seconds (a guess: a plan takes

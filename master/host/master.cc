@@ -237,6 +237,11 @@ uint16_t Master::port() const { return impl_->port; }
 uint16_t Master::http_port() const { return impl_->http_port; }
 uint64_t Master::cluster_id() const { return impl_->cluster_id; }
 
+std::vector<std::function<void(std::function<void()>)>> Master::threads() {
+  return {[impl = impl_.get()](std::function<void()> fn) { impl->loop.Post(std::move(fn)); },
+          [impl = impl_.get()](std::function<void()> fn) { impl->kj.Post(std::move(fn)); }};
+}
+
 uint64_t Master::StateDigest() {
   uint64_t digest = 0;
   impl_->loop.Run([&] { digest = impl_->host->core().scheduler().Digest(); });

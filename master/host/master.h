@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +66,9 @@ class Master {
   uint16_t port() const;
   uint16_t http_port() const;
   uint64_t cluster_id() const;
+  // Returns functions that run a closure on each thread that must not stand still: the deciding one, and that of RPC.
+  // They live until this master ends.
+  std::vector<std::function<void(std::function<void()>)>> threads();
   // Returns a digest of the scheduler's state now. A replay of the journal has the same one.
   uint64_t StateDigest();
 

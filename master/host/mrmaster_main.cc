@@ -15,6 +15,7 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/exec/service_manager.h"
 #include "common/io/daemon_data.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
@@ -292,7 +293,10 @@ int Main() {
     if (!WriteAll(FLAGS_ready_fd, line).ok()) LOG(WARNING) << "nobody reads --ready_fd";
     close(FLAGS_ready_fd);
   }
+  ServiceManager manager;
+  manager.Ready("serving on port " + std::to_string((*master)->port()), (*master)->threads());
   const bool lifeline = WaitForEnd(signals);
+  manager.Stopping();
   LOG(INFO) << (lifeline ? "the lifeline ended" : "asked to stop");
   if (lifeline && FLAGS_ephemeral) (*master)->EndForGood();
   master.value().reset();

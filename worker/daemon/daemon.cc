@@ -461,6 +461,9 @@ Daemon::~Daemon() {
 
 uint16_t Daemon::port() const { return impl_->port; }
 uint16_t Daemon::http_port() const { return impl_->http_port; }
+std::function<void(std::function<void()>)> Daemon::loop() {
+  return [impl = impl_.get()](std::function<void()> fn) { impl->loop.Post(std::move(fn)); };
+}
 
 bool Daemon::Drain(Duration grace) {
   const Instant deadline = Now() + grace;

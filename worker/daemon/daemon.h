@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,9 @@ class Daemon {
 
   uint16_t port() const;
   uint16_t http_port() const;
+  // Returns a function that runs a closure on the control loop, which must not stand still. It lives until this daemon
+  // ends.
+  std::function<void(std::function<void()>)> loop();
 
   // Takes no new attempts and waits at most this long until the running ones have ended and been reported. Kills the
   // rest. Returns whether all ended by themselves.

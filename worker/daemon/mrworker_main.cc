@@ -17,10 +17,12 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/exec/service_manager.h"
 #include "common/io/daemon_data.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
+#include "common/io/installed_files.h"
 #include "common/io/ledger.h"
 #include "common/io/private_memory.h"
 #include "common/rpc/authenticator.h"
@@ -382,7 +384,7 @@ int Main(int argc, char** argv) {
   host_options.ready_children = Slots();
   host_options.task_memory_bytes = *task_memory;
   host_options.scratch_bytes = scratch_bytes;
-  host_options.preload = bin + "/../lib/libpaceline_jobs.so";
+  host_options.preload = BuiltinLibraryOf(bin);
   host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
   host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);
   host_options.file_bytes = *file_bytes;
@@ -450,7 +452,10 @@ int Main(int argc, char** argv) {
   LOG(INFO) << "serving on port " << (*daemon)->port() << ", HTTP on " << (*daemon)->http_port();
   SayReady(**daemon);
 
+  ServiceManager manager;
+  manager.Ready("serving on port " + std::to_string((*daemon)->port()), {(*daemon)->loop()});
   const StopReason reason = stop.Wait();
+  manager.Stopping();
   if (reason == StopReason::kSignal) {
     LOG(INFO) << "draining";
     const bool all = (*daemon)->Drain(kDrainGrace);

@@ -1,0 +1,6 @@
+# Read by cpack: dependencies between the packages. A daemon and its programs are of one build, so the versions are equal.
+set(same "(= ${CPACK_PACKAGE_VERSION})")
+set(CPACK_DEBIAN_MASTER_PACKAGE_DEPENDS "paceline-client ${same}, systemd, init-system-helpers (>= 1.51)")
+set(CPACK_DEBIAN_WORKER_PACKAGE_DEPENDS "paceline-client ${same}, systemd, init-system-helpers (>= 1.51)")
+set(CPACK_DEBIAN_SDK_PACKAGE_DEPENDS "paceline-client ${same}")
+set(CPACK_DEBIAN_SDK_PACKAGE_RECOMMENDS "cmake, g++, libgtest-dev")
