@@ -77,7 +77,9 @@ first sh -c 'cd /root && PATH=/opt/paceline/bin:$PATH sbatch --wait --nodes=3 /o
 [ "$(first cat /root/workers)" = 3 ] || { say "the cluster had no three workers"; exit 1; }
 first sort /root/counts | cmp - <(seq 1 50000 | sed 's/$/\t1/' | LC_ALL=C sort) || { say "wrong counts"; exit 1; }
 for node in "${NODES[@]}"; do
-  if docker exec "$node" pgrep 'mr(master|worker)'; then say "a daemon is left on $node"; exit 1; fi
+  for daemon in mrmaster mrworker; do
+    if docker exec "$node" pgrep "$daemon"; then say "$daemon is left on $node"; exit 1; fi
+  done
   if docker exec "$node" sh -c 'ls -d /tmp/paceline-*' 2>/dev/null; then say "files are left on $node"; exit 1; fi
 done
 say "the answer equals coreutils, and nothing is left on the nodes"

@@ -7,6 +7,35 @@
 #include "common/base/text.h"
 
 namespace mr::master {
+namespace {
+
+// Counts the starts of attempts that one event brings about. Not each start is reported by itself: the first progress
+// of an attempt, or its end, may come before that.
+class StartWatch {
+ public:
+  // Before the event.
+  StartWatch(const MasterCore& core, const AttemptId& attempt) : core_(core), attempt_(attempt), start_(StartNow()) {}
+  // Returns when the attempt had started before the event; 0: not yet.
+  Instant start() const { return start_; }
+  // After the event.
+  void Count(LatencyHistogram* start_times) const {
+    const Instant start = StartNow();
+    if (start_.ns == 0 && start.ns != 0) start_times->Add(start - Find()->launched_at);
+  }
+
+ private:
+  const sched::Attempt* Find() const { return core_.scheduler().state().FindAttempt(attempt_); }
+  Instant StartNow() const {
+    const sched::Attempt* attempt = Find();
+    return attempt == nullptr ? Instant{} : attempt->started_at;
+  }
+
+  const MasterCore& core_;
+  const AttemptId attempt_;
+  const Instant start_;
+};
+
+}  // namespace
 
 // Feeds one report to the scheduler. Each operator returns the sequence that the answer waits for; 0: none.
 struct Reports::Feeder {
@@ -19,11 +48,9 @@ struct Reports::Feeder {
     return 0;
   }
   uint64_t operator()(report::Started) {
-    const bool before = StartOf().ns != 0;  // a repeated report
+    const StartWatch watch(reports.core_, from.attempt);
     reports.driver_.Feed(sched::AttemptStarted{from.attempt, from.worker, from.incarnation});
-    if (const Instant start = StartOf(); !before && start.ns != 0) {
-      reports.start_times_.Add(start - Find()->launched_at);
-    }
+    watch.Count(&reports.start_times_);
     return 0;
   }
   uint64_t operator()(report::Finished finished);
@@ -75,13 +102,6 @@ struct Reports::Feeder {
     return 0;
   }
 
-  const sched::Attempt* Find() const { return reports.core_.scheduler().state().FindAttempt(from.attempt); }
-  // Returns when the attempt started; 0: not yet, or it is not known.
-  Instant StartOf() const {
-    const sched::Attempt* attempt = Find();
-    return attempt == nullptr ? Instant{} : attempt->started_at;
-  }
-
   uint64_t Ended() {
     reports.job_ends_.CleanUp(from.attempt.task.job);
     return 0;
@@ -101,10 +121,13 @@ uint64_t Reports::Feeder::operator()(report::Finished finished) {
   for (const std::string& uri : answer.record->beside.grown) {
     LOG(WARNING) << Name(attempt.task.job) << ": input " << uri << " grew while the job ran";
   }
-  const Instant start = StartOf();
+  const StartWatch watch(reports.core_, attempt);
   const Driver::Fed fed = reports.driver_.Feed(*std::move(answer.record));
   *verdict = VerdictOf(attempt, fed.decisions);
-  if (*verdict == Verdict::kWinner && start.ns != 0) reports.run_times_.Add(reports.clock_.last_stamp() - start);
+  watch.Count(&reports.start_times_);
+  if (*verdict == Verdict::kWinner && watch.start().ns != 0) {
+    reports.run_times_.Add(reports.clock_.last_stamp() - watch.start());
+  }
   Ended();
   return fed.sequence;
 }
@@ -125,8 +148,13 @@ void Reports::Progress(sched::AttemptProgress progress) {
   WorkerView* worker = core_.workers().FindAlive(progress.worker, progress.incarnation);
   if (worker == nullptr) return;
   if (driver_.journal_full()) return;  // the reserve is for what must be kept
-  for (const auto& report : progress.reports) watchers_.MarkChanged(report.attempt.task.job);
+  std::vector<StartWatch> watches;
+  for (const auto& report : progress.reports) {
+    watchers_.MarkChanged(report.attempt.task.job);
+    watches.emplace_back(core_, report.attempt);
+  }
   driver_.Feed(std::move(progress));
+  for (const StartWatch& watch : watches) watch.Count(&start_times_);
 }
 
 void Reports::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::vector<NumberedReport> reports,
