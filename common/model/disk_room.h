@@ -11,6 +11,7 @@ struct DiskRoom {
   bool full = false;       // less is free than the worker's reserve (mrworker --min_free): no blocks, no attempts
   bool no_inodes = false;  // full because no inode is free
   std::string path;        // a path on that disk; empty if it is not full
+  uint64_t disk = 0;       // equal for paths on one file system of one machine (common/io/disk_id.h); 0: not known
   bool operator==(const DiskRoom&) const = default;
 };
 

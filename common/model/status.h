@@ -137,6 +137,7 @@ struct WorkerStatus {
   uint32_t wrong_outputs = 0;  // outputs that its memory damaged
   bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
   int8_t tier = -1;            // of the rooms of its tasks; -1: not known
+  uint64_t disk = 0;           // equal for workers that share a file system; 0: not known
   bool operator==(const WorkerStatus&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <string_view>
 
 #include "common/model/attempt.h"
@@ -303,7 +304,15 @@ Json ToJson(const WorkerStatus& w) {
                  {"pid", w.pid},
                  {"labels", w.labels},
                  {"safe_to_stop", w.safe_to_stop},
-                 {"tier", w.tier < 0 ? Json(nullptr) : Json(w.tier)}});
+                 {"tier", w.tier < 0 ? Json(nullptr) : Json(w.tier)},
+                 {"disk", DiskName(w)}});
+}
+
+Json DiskName(const WorkerStatus& w) {
+  if (w.disk == 0) return nullptr;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(w.disk));
+  return text;
 }
 
 Json ToJson(const DrainStatus& d) {

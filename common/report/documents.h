@@ -18,6 +18,8 @@ Json ToJson(const StageStatus& stage);
 Json ToJson(const TaskStatus& task);
 Json ToJson(const AttemptStatus& attempt);
 Json ToJson(const WorkerStatus& worker);
+// The worker's disk as text, since 64 bits do not fit into a number of JavaScript; null where it is not known.
+Json DiskName(const WorkerStatus& worker);
 Json ToJson(const DrainStatus& drain);
 Json ToJson(const QueueStatus& queue);
 Json ToJson(const CounterValue& counter);

@@ -299,6 +299,7 @@ void Walk(W& w, Is<mr::WorkerStatus> auto& s) {
   MR_WIRE(w, s.wrong_outputs, WrongOutputs);
   MR_WIRE(w, s.safe_to_stop, SafeToStop);
   MR_WIRE(w, s.tier, Tier);
+  MR_WIRE(w, s.disk, Disk);
 }
 
 mr::WorkerStatus FromWire(WorkerStatus::Reader in) {

@@ -126,6 +126,7 @@ void Walk(W& w, Is<mr::DiskRoom> auto& room) {
   MR_WIRE(w, room.full, Full);
   MR_WIRE(w, room.path, Path);
   MR_WIRE(w, room.no_inodes, NoInodes);
+  MR_WIRE(w, room.disk, Disk);
 }
 
 template <class W>

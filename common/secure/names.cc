@@ -4,6 +4,7 @@
 #include <ctime>
 #include <vector>
 
+#include "common/base/ids.h"
 #include "common/base/text.h"
 #include "common/model/role_names.h"
 #include "common/secure/unix_time.h"
@@ -47,6 +48,18 @@ Status CheckPerson(std::string_view name) {
   return CheckName(name, "._@-", "person");
 }
 Status CheckWorker(std::string_view name) { return CheckName(name, "._-", "worker"); }
+
+Status CheckChosenWorker(std::string_view name) {
+  MR_RETURN_IF_ERROR(CheckWorker(name));
+  const auto is = [name](std::string_view prefix) { return name.starts_with(prefix); };
+  if ((name.front() >= '0' && name.front() <= '9') || ParseWorkerId(name) || is("job_") || is("task_") ||
+      is("attempt_") || is("local_") || name == "last") {
+    return InvalidArgument("'" + std::string(name) +
+                           "' could be taken for the id of a worker, job or attempt: choose " +
+                           "a name that begins with a letter, such as node7 or rack2-node7");
+  }
+  return Status::Ok();
+}
 
 std::string MasterName(uint64_t cluster_id) { return "master." + ClusterText(cluster_id); }
 std::string AnyWorkerName(uint64_t cluster_id) { return "worker." + ClusterText(cluster_id); }

@@ -18,6 +18,10 @@ Status CheckPerson(std::string_view name);
 // Checks the name of a worker: as of a person, without '@'. Errors: kInvalidArgument, with the rule.
 Status CheckWorker(std::string_view name);
 
+// Checks a name that an operator chooses for a worker: as CheckWorker, and it begins with a letter and cannot be taken
+// for the id of a worker (w1), job, task or attempt. Errors: kInvalidArgument, with the rule.
+Status CheckChosenWorker(std::string_view name);
+
 // Returns "master.<16 hexadecimal digits>", the only name of the master's certificate.
 std::string MasterName(uint64_t cluster_id);
 // Returns "worker.<16 hexadecimal digits>": each worker's certificate has it as its second DNS name, for peers that

@@ -291,6 +291,16 @@ struct Applier {
     if (s.placed.Has(r.block)) s.placed.Put(r.block, {r.workers});
   }
 
+  void operator()(const WorkerForgotten& r) {
+    s.safe_mode.awaited.erase(r.worker);
+    std::erase(s.safe_mode.expected, r.worker);
+    std::vector<BlockId> noted;
+    for (const auto& [id, placed] : s.placed.all()) {
+      if (Contains(placed.workers, r.worker)) noted.push_back(id);
+    }
+    for (const BlockId id : noted) s.placed.Change(id, [&](Placed& p) { std::erase(p.workers, r.worker); });
+  }
+
   // ---- helpers ----
 
   // Removes what is to be replaced, if there is anything. Returns its rule, which its successor keeps.

@@ -101,6 +101,24 @@ class Look {
 
 }  // namespace
 
+LastReplicas Namespace::LastReplicasOn(WorkerId worker) const {
+  const State& s = impl_->state;
+  LastReplicas last;
+  uint64_t named = 0;
+  for (const auto& [id, block] : s.blocks.all()) {
+    if (block.node == 0 || !s.GoodHolders(id).empty()) continue;
+    const Placed* placed = s.placed.Find(id);
+    // Nobody noted where the replicas of an older release are.
+    if (placed != nullptr && !Contains(placed->workers, worker)) continue;
+    ++last.blocks;
+    last.bytes += block.length;
+    if (block.node == named || last.files.size() == kDrainFiles) continue;
+    named = block.node;
+    last.files.push_back(s.PathOf(block.node));
+  }
+  return last;
+}
+
 DrainBlocks Namespace::DrainOf(WorkerId worker) const { return Look(impl_->state, worker).All(); }
 
 }  // namespace mr::dfs

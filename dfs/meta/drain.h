@@ -30,6 +30,12 @@ struct DrainBlocks {
   bool Safe() const { return !safe_mode && left_blocks == 0 && being_written == 0; }
 };
 
+// Blocks of files whose last replica may be on a worker that is not registered.
+struct LastReplicas {
+  uint64_t blocks = 0, bytes = 0;
+  std::vector<std::string> files;  // the first few paths, each once
+};
+
 // Number of files that DrainBlocks names, per kind.
 inline constexpr size_t kDrainFiles = 5;
 

@@ -244,6 +244,8 @@ class Namespace {
   // Returns what keeps this worker from being stopped, whether it is draining or not. Cost: a walk of the worker's
   // blocks (about 1 us each; guess).
   DrainBlocks DrainOf(WorkerId worker) const;
+  // Returns the blocks that nobody can read now and that this worker may have. Cost: a walk over all blocks.
+  LastReplicas LastReplicasOn(WorkerId worker) const;
   // Returns the bytes of the files that belong to this subject, without replicas.
   uint64_t BytesOfOwner(const std::string& owner) const;
   const NamespaceConfig& config() const;

@@ -25,7 +25,7 @@ bool IsHard(const Record& record) {
   return record.index() <= last || std::holds_alternative<IdsRaised>(record) ||
          std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record) ||
          std::holds_alternative<IdsInDoubt>(record) || std::holds_alternative<RuleSet>(record) ||
-         std::holds_alternative<ReplicasPlaced>(record);
+         std::holds_alternative<ReplicasPlaced>(record) || std::holds_alternative<WorkerForgotten>(record);
 }
 
 }  // namespace mr::dfs

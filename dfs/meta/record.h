@@ -385,18 +385,29 @@ struct ReplicasPlaced {
   }
 };
 
+// An operator removed a worker that is gone for good: nothing notes its replicas any more. Hard.
+struct WorkerForgotten {
+  Instant at;
+  WorkerId worker;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&WorkerForgotten::at, &WorkerForgotten::worker);
+  }
+};
+
 // Any record. The order of alternatives is the journal's encoding.
-using Record =
-    std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed, ReplicationSet,
-                 OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained, ReplicaDurable,
-                 ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised,
-                 InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom, RuleSet, ReplicasPlaced>;
+using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed,
+                            ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained,
+                            ReplicaDurable, ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp,
+                            DiskFailed, IdsRaised, InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom,
+                            RuleSet, ReplicasPlaced, WorkerForgotten>;
 
 // Convert a record to and from its form in the journal.
 std::string Encode(const Record& record);
 bool Decode(std::string_view bytes, Record* record);
 
-// Hard records: the first nine alternatives, raised ids, ids in doubt, pins, rules, and placed replicas.
+// Hard records: the first nine alternatives, raised ids, ids in doubt, pins, rules, placed replicas, and forgotten
+// workers.
 bool IsHard(const Record& record);
 
 // ---- Effects: commands for workers --------------------------------------------------------------

@@ -409,35 +409,6 @@ Result<ReplayTask> Client::Launched(AttemptId id) {
       [](auto r) -> Result<ReplayTask> { return FromWire(r.getStage(), r.getLaunch()); });
 }
 
-Status Client::Drain(WorkerId id, bool on) {
-  return impl_->Order([id, on](Master& master) {
-    auto request = master.drainRequest();
-    request.setWorker(id.value);
-    request.setOn(on);
-    return request;
-  });
-}
-
-Result<DrainStatus> Client::DrainStatus(WorkerId id) {
-  using Kept = mr::DrainStatus;
-  return impl_->Ask<Kept>(
-      [id](Master& master) {
-        auto request = master.drainStatusRequest();
-        request.setWorker(id.value);
-        return request;
-      },
-      [](auto r) -> Result<Kept> { return FromWire(r.getStatus()); });
-}
-
-Status Client::Exclude(WorkerId id, bool on) {
-  return impl_->Order([id, on](Master& master) {
-    auto request = master.excludeRequest();
-    request.setWorker(id.value);
-    request.setOn(on);
-    return request;
-  });
-}
-
 Result<std::vector<DecisionStatus>> Client::Decisions(JobId id) {
   using Page = ListPage<DecisionStatus>;
   std::vector<DecisionStatus> all;

@@ -87,6 +87,11 @@ class Client {
   // Returns what a draining worker waits for.
   Result<mr::DrainStatus> DrainStatus(WorkerId id);
   Status Exclude(WorkerId id, bool on);
+  // Removes a worker that is not live. force: also where blocks may have their last replica there. Errors: kNotFound;
+  // kRejected: it is live, or has last replicas.
+  Status Forget(WorkerId id, bool force);
+  // Has the worker connect to the master and to other workers. Errors: kUnavailable: it could not be asked.
+  Result<std::vector<ReachedPeer>> Reach(WorkerId id);
   // accept_loss: accepts the loss of records, which ends safe mode.
   Result<JournalStatus> Journal(bool accept_loss = false);
   Result<std::vector<QueueStatus>> Queues();

@@ -18,7 +18,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/connection.h"
@@ -28,6 +27,7 @@
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/client_wire.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/no_master.h"
 #include "jobs/mrctl/step_times.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
@@ -113,21 +113,6 @@ class Watcher final : public rpc::JobWatcher::Server {
 
 // Prints a line about a master with --insecure, once per process, unless the user asked for quiet.
 void WarnInsecure(const std::string& address);
-
-inline Status NoMaster(const std::string& address, const Status& why) {
-  if (why.code() != Code::kUnavailable) return why;
-  // The text of common/rpc/hello.cc: a master answers, so the hint must not suggest to start one.
-  if (why.message().find("speaks protocol") != std::string::npos) {
-    return WithHint(Unavailable("the master at " + why.message()),
-                    "use the mrctl of that master's release, or name a master of this one (" + std::string(kVersion) +
-                        ") with --master HOST:PORT or MR_MASTER");
-  }
-  return WithHint(Unavailable("no master: " + why.message()),
-                  (TimeLimit() ? std::string("--timeout limits the time of an answer and waits for no master; ") : "") +
-                      "start one (mrmaster --data DIR, or ./dev cluster for containers), or name another with --master "
-                      "HOST:PORT or MR_MASTER (now " +
-                      address + ")");
-}
 
 struct Client::Impl {
   // Touched on the loop's thread only.

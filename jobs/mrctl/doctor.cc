@@ -17,6 +17,7 @@
 #include "common/rpc/wait_for_loop.h"
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/bundle.h"
+#include "jobs/mrctl/check_pairs.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
@@ -96,6 +97,7 @@ class Doctor {
     CheckJournal(client, prefix);
     CheckWorkers(*workers, prefix);
     CheckPorts(*workers);
+    checks_.push_back(CheckPairs(client, *workers));
     CheckDisks(*workers, prefix);
     CheckReports(*workers, prefix);
     CheckFiles(client, *workers, prefix);
@@ -290,12 +292,9 @@ class Doctor {
   void CheckDisks(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
     std::vector<std::string> full, brim;
     size_t known = 0;
-    uint64_t capacity = 0, used = 0;
     for (const WorkerStatus& w : workers) {
       if (w.slots == 0 || w.state == "away" || w.capacity_bytes == 0) continue;
       ++known;
-      capacity += w.capacity_bytes;
-      used += w.used_bytes;
       const uint64_t free = w.capacity_bytes - std::min(w.capacity_bytes, w.used_bytes);
       if (free < kNoRoom || free < w.capacity_bytes / 100)
         brim.push_back(w.id);
@@ -303,7 +302,9 @@ class Doctor {
         full.push_back(w.id);
     }
     if (known == 0) return;
-    const std::string text = HumanBytes(used) + " of " + HumanBytes(capacity) + " used";
+    const StoreSpace space = SpaceOfStore(workers);
+    std::string text = HumanBytes(space.used_bytes) + " of " + HumanBytes(space.capacity_bytes) + " used";
+    if (!space.shared.empty()) text += " (" + UpTo(space.shared) + " share a disk, which counts once)";
     if (brim.empty() && full.empty()) return Add("disks", Verdict::kOk, text);
     full.insert(full.begin(), brim.begin(), brim.end());
     Add("disks", brim.size() == known ? Verdict::kFail : Verdict::kWarn, text + "; full or nearly so: " + UpTo(full),

@@ -11,6 +11,7 @@
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
+#include "jobs/mrctl/worker_ref.h"
 
 namespace mr::ctl {
 namespace {
@@ -22,6 +23,7 @@ struct Drained {
   std::string name;
   WorkerId id;
   DrainStatus status;
+  DrainRate rate;
   std::string said;  // the last printed line
   Instant said_at{};
 };
@@ -45,6 +47,7 @@ Status Ask(Client& client, const Settings& settings, Drained* drained) {
     auto status = client.DrainStatus(drained->id);
     if (!status.ok()) return status.status();
     drained->status = *std::move(status);
+    drained->rate.Note(drained->status.left_bytes + drained->status.output_bytes, Now());
     return Status::Ok();
   };
   Status asked = ask();
@@ -54,7 +57,7 @@ Status Ask(Client& client, const Settings& settings, Drained* drained) {
 }
 
 void Show(const ProgressOptions& progress, Drained* drained) {
-  const std::string line = DrainLine(drained->name, drained->status);
+  const std::string line = DrainLine(drained->name, drained->status, drained->rate);
   const Instant now = Now();
   if (!progress.on || line == drained->said) return;
   if (!progress.terminal && !drained->said.empty() && !drained->status.safe_to_stop &&
@@ -93,11 +96,9 @@ Status WaitUntilSafe(Client& client, const Settings& settings, std::vector<Drain
 
 Result<int> RunDrain(const Command& command, const Settings& settings) {
   std::vector<Drained> all;
-  for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
-    all.push_back({word, id, {}, "", {}});
-  }
   Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const auto workers, FindWorkers(client, command.args));
+  for (const NamedWorker& worker : workers) all.push_back({worker.word, worker.id, {}, {}, "", {}});
   for (const Drained& drained : all) MR_RETURN_IF_ERROR(client.Drain(drained.id, true));
   for (Drained& drained : all) {
     MR_RETURN_IF_ERROR(Ask(client, settings, &drained));

@@ -63,7 +63,7 @@ Status WithLocalWay(const Status& status, std::string_view verb) {
       {"fs", "or name local files as file:///path (ls, cat, text, getmerge)"},
   };
   const size_t mark = status.message().find(kHintMark);
-  // The text of client_impl.h.
+  // The text of no_master.cc.
   if (status.code() != Code::kUnavailable || mark == std::string::npos ||
       !status.message().starts_with("no master: ")) {
     return status;

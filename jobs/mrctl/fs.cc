@@ -521,6 +521,9 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
   if (command.sub == "df") {
     MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
     Print(RenderSpace(workers, settings.form));
+    for (const std::string& shared : SpaceOfStore(workers).shared) {
+      Say(settings, shared + " share a disk: its free space counts once in total");
+    }
     return kExitOk;
   }
   MR_ASSIGN_OR_RETURN(const auto store, client.Store());

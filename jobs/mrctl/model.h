@@ -97,6 +97,13 @@ struct ReplayResult {
   std::vector<CounterValue> counters;
 };
 
+// Whether a worker reached another daemon at its advertised address.
+struct ReachedPeer {
+  WorkerId worker;  // not valid: the master
+  std::string address;
+  Status status;
+};
+
 struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;

@@ -71,7 +71,26 @@ const char* VerdictWord(Verdict verdict) {
 
 bool Runs(const AttemptStatus& attempt) { return attempt.state == "running" || attempt.state == "waiting"; }
 
-std::string DrainLine(const std::string& worker, const DrainStatus& drain) {
+void DrainRate::Note(uint64_t left_bytes, Instant now) {
+  // More than before: outputs were written meanwhile. A rate across that would be too low.
+  if (!seen_.empty() && left_bytes > seen_.back().second) seen_.clear();
+  seen_.emplace_back(now, left_bytes);
+  while (seen_.size() > 2 && now - seen_[1].first >= kWindow) seen_.pop_front();
+}
+
+double DrainRate::PerSecond() const {
+  if (seen_.size() < 2) return 0;
+  const double seconds = (seen_.back().first - seen_.front().first).seconds();
+  return seconds <= 0 ? 0 : static_cast<double>(seen_.front().second - seen_.back().second) / seconds;
+}
+
+std::optional<Duration> DrainRate::Left() const {
+  const double rate = PerSecond();
+  if (rate <= 0 || seen_.back().second == 0) return std::nullopt;
+  return Millis(static_cast<int64_t>(static_cast<double>(seen_.back().second) / rate * 1000));
+}
+
+std::string DrainLine(const std::string& worker, const DrainStatus& drain, const DrainRate& rate) {
   if (drain.safe_to_stop) return worker + " is safe to stop";
   std::string text;
   const auto add = [&](bool there, const std::string& what) {
@@ -81,7 +100,11 @@ std::string DrainLine(const std::string& worker, const DrainStatus& drain) {
   add(drain.left_blocks > 0, Grouped(drain.left_blocks) + " of " + Grouped(drain.blocks) + " blocks (" +
                                  HumanBytes(drain.left_bytes) + ") left to copy");
   add(drain.being_written > 0, Grouped(drain.being_written) + " being written");
-  add(drain.outputs > 0, Grouped(drain.outputs) + (drain.outputs == 1 ? " output" : " outputs") + " still needed");
+  add(drain.outputs > 0, Grouped(drain.outputs) + (drain.outputs == 1 ? " output (" : " outputs (") +
+                             HumanBytes(drain.output_bytes) + ") still needed");
+  if (const auto left = rate.Left()) {
+    add(true, HumanBytes(static_cast<uint64_t>(rate.PerSecond())) + "/s, about " + HumanDuration(*left) + " left");
+  }
   if (text.empty() && !drain.waits_for.empty()) text = drain.waits_for.front();
   return worker + ": " + text;
 }

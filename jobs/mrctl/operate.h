@@ -2,10 +2,14 @@
 // for scripts. Pure.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/time.h"
 #include "jobs/mrctl/config.h"
 #include "jobs/mrctl/model.h"
 
@@ -14,8 +18,24 @@ namespace mr::ctl {
 // Returns whether the attempt holds a slot.
 bool Runs(const AttemptStatus& attempt);
 
-// Returns one line with the work left before a draining worker may be stopped: "w2: 3 attempts run, ...".
-std::string DrainLine(const std::string& worker, const DrainStatus& drain);
+// Measures how fast the bytes that a draining worker still has to copy become fewer.
+class DrainRate {
+ public:
+  // Requires: instants that do not decrease.
+  void Note(uint64_t left_bytes, Instant now);
+  // Bytes per second over the last kWindow; 0: not known yet, or nothing was copied.
+  double PerSecond() const;
+  // Returns the time until nothing is left at this rate; nothing where the rate is 0 or nothing is left.
+  std::optional<Duration> Left() const;
+
+ private:
+  static constexpr Duration kWindow = Seconds(30);  // guess: longer than the pauses between two copies
+  std::deque<std::pair<Instant, uint64_t>> seen_;
+};
+
+// Returns one line with the work left before a draining worker may be stopped: "w2: 3 attempts run, ...", and the rate
+// and the time left where bytes are being copied.
+std::string DrainLine(const std::string& worker, const DrainStatus& drain, const DrainRate& rate = {});
 
 struct WorkerShown {
   WorkerStatus worker;

@@ -414,8 +414,9 @@ void AddSchedulers(CLI::App* root) {
 
 void AddClusterVerbs(CLI::App* root, Command* c) {
   AddExample(root->add_subcommand("workers", "List all workers")->fallthrough(), "mrctl workers");
-  CLI::App* worker = root->add_subcommand("worker", "Show or change one worker: show, drain, undrain, exclude, include")
-                         ->fallthrough();
+  CLI::App* worker =
+      root->add_subcommand("worker", "Show or change one worker: show, drain, undrain, exclude, include, forget")
+          ->fallthrough();
   struct Sub {
     const char* name;
     const char* help;
@@ -428,12 +429,22 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
       {"undrain", "End a drain and let the worker take work again", "mrctl worker undrain w2"},
       {"exclude", "Treat the worker as lost at once, until it is included again", "mrctl worker exclude w2"},
       {"include", "Let an excluded worker register again", "mrctl worker include w2"},
+      {"forget", "Remove a worker that is gone for good from all lists", "mrctl worker forget w2"},
   };
   for (const Sub& sub : kSubs) {
     CLI::App* app = AddSub(worker, c, sub.name, sub.help, sub.example);
-    app->add_option("id", c->args, "Worker id, w...")->required();
+    app->add_option("worker", c->args, "Id of the worker, such as w1, or its name")->required();
+    if (std::string_view(sub.name) == "forget") {
+      app->add_flag("-f,--force", c->force, "Forget it although blocks may have their last replica there");
+      app->footer(
+          "Refused (3) for a worker that is live, and where a block may have its last replica there. A worker that\n"
+          "comes back later gets a new id, and its blocks are copied to other workers before they count.");
+      AddExample(app, sub.example);
+      continue;
+    }
     if (std::string_view(sub.name) != "drain") continue;
-    app->add_flag("--wait", c->wait, "Show progress until every worker is safe to stop, at most for --timeout");
+    app->add_flag("--wait", c->wait,
+                  "Show progress and time left until every worker is safe to stop, at most for --timeout");
     app->footer(
         "Safe to stop: no attempt runs there, each block has enough replicas elsewhere, and no job needs an\n"
         "output that only this worker has. `mrctl worker show` says why a worker is not safe to stop yet.\n"

@@ -24,6 +24,7 @@
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
+#include "jobs/mrctl/worker_ref.h"
 
 namespace mr::ctl {
 namespace {
@@ -186,23 +187,37 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
       for (const std::string& line : lines) Print(line + "\n");
       continue;
     }
-    if (!word.starts_with("task_") && !word.starts_with("attempt_") && !ParseWorkerId(word)) {
-      MR_ASSIGN_OR_RETURN(source, RunSource::Open(word, settings));
+    bool is_worker = ParseWorkerId(word).has_value();
+    std::string name = word;
+    if (!word.starts_with("task_") && !word.starts_with("attempt_") && !is_worker) {
+      auto run = RunSource::Open(word, settings);
+      if (run.status().code() == Code::kNotFound) {
+        // No job has this name: perhaps a worker has.
+        Client client(settings.master);
+        const auto worker = FindWorkers(client, {word});
+        if (!worker.ok()) return run.status();
+        is_worker = true;
+        name = Name(worker->front().id);
+      } else if (!run.ok()) {
+        return run.status();
+      } else {
+        source = *std::move(run);
+        name = source->name();
+      }
     }
-    const std::string name = source ? source->name() : word;
     Reasons reasons{name, {}, {}};
     if (source) {
       MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(*source, settings.verbose));
     }
     const bool all = reasons.summary.empty() || settings.verbose || settings.form != OutputForm::kTable;
     if (all) {
-      MR_ASSIGN_OR_RETURN(reasons.lines, source ? source->Why() : Client(settings.master).Why(word));
+      MR_ASSIGN_OR_RETURN(reasons.lines, source ? source->Why() : Client(settings.master).Why(name));
     }
     if (const auto attempt = ParseAttemptId(word)) AddStack(settings, *attempt, &reasons.lines);
     why.push_back(std::move(reasons));
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().summary) Print(line + "\n");
-    if (ParseWorkerId(word) && !settings.verbose)
+    if (is_worker && !settings.verbose)
       why.back().lines = NewestOfWorker(why.back().lines, CommandPrefix(settings.master) + "-v why " + word);
     for (const std::string& line : why.back().lines) Print(line + "\n");
     if (source && all && !source->recorded()) {
@@ -323,84 +338,10 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
-// Returns what has become of a worker that is no longer drained.
-std::string AfterUndrain(Client& client, const std::string& word) {
-  const auto workers = client.Workers();
-  if (!workers.ok()) return word + " is not drained any more";
-  for (const WorkerStatus& w : *workers) {
-    if (w.id != word || w.state == "live") continue;
-    return word + " is not drained any more, but it is " + w.state +
-           (w.state == "excluded" ? " (mrctl worker include " + word + ")" : "");
-  }
-  return word + " takes work again";
-}
-
-// undrain, exclude, include.
-Result<int> SetWorkers(const Command& command, const Settings& settings) {
-  const std::string& sub = command.sub;
-  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
-  Client client(settings.master);
-  std::vector<Done> done;
-  for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
-    MR_RETURN_IF_ERROR(sub == "undrain" ? client.Drain(id, false) : client.Exclude(id, sub == "exclude"));
-    done.push_back({word, sub, "", ""});
-    Say(settings, sub == "undrain"   ? AfterUndrain(client, word)
-                  : sub == "exclude" ? word + " is excluded: it counts as lost until it is included again"
-                                     : word + " may register again; if it runs, it does so within seconds");
-  }
-  PrintDone(done, settings);
-  return kExitOk;
-}
-
-// Shows workers and the attempts that run there, of jobs that have not ended.
-Result<int> ShowWorkers(const Command& command, const Settings& settings) {
-  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
-  Client client(settings.master);
-  MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
-  MR_ASSIGN_OR_RETURN(const auto jobs, client.Jobs());
-  std::vector<AttemptStatus> running;
-  for (const JobStatus& job : jobs) {
-    if (Ended(job.state)) continue;
-    auto attempts = client.Attempts(job.id);
-    if (!attempts.ok() && attempts.status().code() == Code::kNotFound) continue;  // the job ended meanwhile
-    if (!attempts.ok()) return attempts.status();
-    for (AttemptStatus& a : *attempts) {
-      if (Runs(a)) running.push_back(std::move(a));
-    }
-  }
-  std::vector<WorkerShown> shown;
-  for (const std::string& word : command.args) {
-    const auto at = std::find_if(workers.begin(), workers.end(), [&](const WorkerStatus& w) { return w.id == word; });
-    if (at == workers.end()) return WithHint(NotFound("there is no worker " + word), "mrctl workers lists them");
-    WorkerShown w{*at, {}, {}, {}};
-    MR_ASSIGN_OR_RETURN(w.why, client.Why(word));
-    if (settings.form == OutputForm::kTable && !settings.verbose)
-      w.why = NewestOfWorker(w.why, CommandPrefix(settings.master) + "-v worker show " + word);
-    if (at->state == "draining") {
-      MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
-      MR_ASSIGN_OR_RETURN(w.drain, client.DrainStatus(id));
-    }
-    for (const AttemptStatus& a : running) {
-      if (a.worker == word) w.running.push_back(a);
-    }
-    shown.push_back(std::move(w));
-  }
-  Print(RenderWorkersShown(shown, settings.form));
-  return kExitOk;
-}
-
 }  // namespace
 
 void Say(const Settings& settings, const std::string& line) {
   if (!settings.quiet && settings.form == OutputForm::kTable) PrintErr(line + "\n");
-}
-
-Result<WorkerId> WorkerIdOf(const std::string& text) {
-  const auto id = ParseWorkerId(text);
-  if (!id.has_value())
-    return WithHint(InvalidArgument("'" + text + "' is not a worker id such as w1"), "mrctl workers lists them");
-  return *id;
 }
 
 void PrintDone(const std::vector<Done>& done, const Settings& settings) {
@@ -434,9 +375,7 @@ Result<int> RunProfile(const Command& command, const Settings& settings) {
 
 Result<int> RunClusterVerb(const Command& command, const Settings& settings) {
   if (command.verb == "version") return RunVersion(settings);
-  if (command.verb == "worker" && command.sub == "drain") return RunDrain(command, settings);
-  if (command.verb == "worker")
-    return command.sub == "show" ? ShowWorkers(command, settings) : SetWorkers(command, settings);
+  if (command.verb == "worker") return RunWorker(command, settings);
   if (command.verb == "queues" || command.verb == "queue") return RunQueues(command, settings);
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "common/base/text.h"
 #include "common/io/local_time.h"
@@ -234,11 +235,11 @@ std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm
 
 std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form) {
   if (form != OutputForm::kTable) return JsonWorkers(workers, form);
-  Table table({"ID", "STATE", "ADDRESS", "RACK", "BUSY", "BLOCKS", "USED", "CAPACITY", "LABELS"});
+  Table table({"ID", "NAME", "STATE", "ADDRESS", "RACK", "BUSY", "BLOCKS", "USED", "CAPACITY", "LABELS"});
   for (const WorkerStatus& w : workers) {
     std::string labels;
     for (const std::string& label : w.labels) labels += (labels.empty() ? "" : ",") + label;
-    table.Add({w.id, w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack),
+    table.Add({w.id, Dash(w.name), w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack),
                std::to_string(w.busy) + "/" + std::to_string(w.slots), std::to_string(w.blocks),
                HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
   }
@@ -317,22 +318,50 @@ std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form) {
   return text;
 }
 
+StoreSpace SpaceOfStore(const std::vector<WorkerStatus>& workers) {
+  struct Disk {
+    uint64_t free = 0;
+    std::vector<std::string> workers;
+  };
+  StoreSpace space;
+  std::map<uint64_t, Disk> disks;  // by id; unknown disks count as different ones
+  for (const WorkerStatus& w : workers) {
+    if (w.state == "lost" || w.state == "stopped" || w.state == "excluded") continue;
+    // The last block may be larger than the free space.
+    const uint64_t free = w.capacity_bytes - std::min(w.capacity_bytes, w.used_bytes);
+    space.used_bytes += w.used_bytes;
+    space.capacity_bytes += w.used_bytes;
+    if (w.disk == 0) {
+      space.capacity_bytes += free;
+      continue;
+    }
+    Disk& disk = disks[w.disk];
+    // Each worker looks at its own time. The least is on the safe side.
+    disk.free = disk.workers.empty() ? free : std::min(disk.free, free);
+    disk.workers.push_back(w.id);
+  }
+  for (const auto& [id, disk] : disks) {
+    space.capacity_bytes += disk.free;
+    if (disk.workers.size() < 2) continue;
+    std::string names;
+    for (const std::string& name : disk.workers) names += (names.empty() ? "" : ", ") + name;
+    space.shared.push_back(std::move(names));
+  }
+  std::sort(space.shared.begin(), space.shared.end());
+  return space;
+}
+
 std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm form) {
   if (form != OutputForm::kTable) return JsonSpace(workers, form);
   Table table({"ID", "STATE", "CAPACITY", "USED", "FREE", "USE"});
-  uint64_t capacity = 0, used = 0;
   const auto add = [&](const std::string& id, const std::string& state, uint64_t all, uint64_t taken) {
     // The last block may be larger than the free space.
     table.Add({id, state, HumanBytes(all), HumanBytes(taken), HumanBytes(all > taken ? all - taken : 0),
                all == 0 ? "-" : std::to_string(taken * 100 / all) + "%"});
   };
-  for (const WorkerStatus& w : workers) {
-    add(w.id, w.state, w.capacity_bytes, w.used_bytes);
-    if (w.state == "lost" || w.state == "stopped" || w.state == "excluded") continue;
-    capacity += w.capacity_bytes;
-    used += w.used_bytes;
-  }
-  add("total", "-", capacity, used);
+  for (const WorkerStatus& w : workers) add(w.id, w.state, w.capacity_bytes, w.used_bytes);
+  const StoreSpace space = SpaceOfStore(workers);
+  add("total", "-", space.capacity_bytes, space.used_bytes);
   return table.Text();
 }
 

@@ -96,6 +96,13 @@ size_t TakingBlocks(const std::vector<WorkerStatus>& workers);
 // Returns "digest  path" lines, like sha256sum.
 std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form);
 // Returns the free space of the block store on each worker, and the sum.
+// The space of the block store over all workers that are there.
+struct StoreSpace {
+  uint64_t capacity_bytes = 0;      // free bytes, those of a disk that several workers share only once, and used ones
+  uint64_t used_bytes = 0;          // by blocks
+  std::vector<std::string> shared;  // workers that share a disk: "w1, w2", one entry per disk
+};
+StoreSpace SpaceOfStore(const std::vector<WorkerStatus>& workers);
 std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form);
 // explained: the master's answer, or null if none was asked. deadline_us: 0 = none.

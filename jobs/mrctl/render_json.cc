@@ -212,17 +212,19 @@ std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector
 
 std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form) {
   std::vector<Json> rows;
-  uint64_t capacity = 0, used = 0;
   for (const WorkerStatus& w : workers) {
-    rows.push_back(
-        Object({{"id", w.id}, {"state", w.state}, {"capacity_bytes", w.capacity_bytes}, {"used_bytes", w.used_bytes}}));
-    if (w.state == "lost" || w.state == "stopped" || w.state == "excluded") continue;
-    capacity += w.capacity_bytes;
-    used += w.used_bytes;
+    rows.push_back(Object({{"id", w.id},
+                           {"state", w.state},
+                           {"capacity_bytes", w.capacity_bytes},
+                           {"used_bytes", w.used_bytes},
+                           {"disk", report::DiskName(w)}}));
   }
   if (form == OutputForm::kNdjson) return List("df", rows, form);
+  const StoreSpace space = SpaceOfStore(workers);
   return Dump(
-      Object({{"version", 1}, {"df", rows}, {"total", Object({{"capacity_bytes", capacity}, {"used_bytes", used}})}}));
+      Object({{"version", 1},
+              {"df", rows},
+              {"total", Object({{"capacity_bytes", space.capacity_bytes}, {"used_bytes", space.used_bytes}})}}));
 }
 
 std::string JsonSums(const std::vector<FileSum>& sums, OutputForm form) {

@@ -12,6 +12,7 @@ Result<int> RunSubmit(const Command& command, const Settings& settings);   // al
 Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why history
 Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
+Result<int> RunWorker(const Command& command, const Settings& settings);       // worker
 Result<int> RunDrain(const Command& command, const Settings& settings);        // worker drain
 Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
@@ -38,8 +39,6 @@ void PrintDone(const std::vector<struct Done>& done, const Settings& settings);
 
 // Prints a line for people on standard error. Scripts get the output of PrintDone.
 void Say(const Settings& settings, const std::string& line);
-// Errors: kInvalidArgument. Jobs: JobIdOf (job_ref.h).
-Result<WorkerId> WorkerIdOf(const std::string& text);
 
 // Prints to standard output without buffering. A reader that went away is not an error.
 void Print(const std::string& text);

@@ -44,7 +44,10 @@ std::string MasterCore::Head(bool hard) const {
       if (jobs_.Whole(id)) head.uncleaned.push_back(id);
     }
   }
-  return EncodeFields(head) + EncodeFields(tails);
+  std::string bytes = EncodeFields(head) + EncodeFields(tails);
+  // Earlier releases read a snapshot without it.
+  if (workers_.last_forgotten().valid()) bytes += EncodeFields(workers_.last_forgotten());
+  return bytes;
 }
 
 void MasterCore::Save(const std::function<void(RecordKind, std::string)>& part) const {
@@ -83,6 +86,8 @@ Status MasterCore::RestoreHead(std::string_view part, uint64_t sequence) {
   FieldReader reader(part);
   reader.Get(head);
   reader.Get(tails);
+  WorkerId last_forgotten;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(last_forgotten);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable();
   if (!tails.skew.empty() && !skew_.Restore(tails.skew)) return Unreadable();
   for (const sched::QueueSet& set : tails.queues) queues_[set.queue] = set;
@@ -94,6 +99,7 @@ Status MasterCore::RestoreHead(std::string_view part, uint64_t sequence) {
   foreign_ = head.scheduler_version != config_.scheduler_version;
   events_ = head.events;
   last_stamp_ = head.last_stamp;
+  workers_.SetLastForgotten(last_forgotten);
   for (const SnapshotHead::Worker& saved : head.workers) {
     workers_.Restore(saved.name, saved.id);
     WorkerView& worker = *workers_.Find(saved.id);

@@ -58,6 +58,7 @@ struct MasterCore::Visitor {
     worker.excluded = excluded.on;
     worker.awaited = worker.awaited && !excluded.on;
   }
+  void operator()(const WorkerForgotten& forgotten) { core.workers_.Forget(forgotten.worker); }
   void operator()(const WorkerWrongOutputs& wrong) { core.workers_.Find(wrong.worker)->wrong_outputs = wrong.count; }
   void operator()(const JournalLoss& loss) { core.TakeLoss(loss, moment.sequence); }
   void operator()(const JobPublished& published) {
@@ -295,6 +296,7 @@ Status MasterCore::Check(const Record& record) const {
   };
   if (const auto* drained = std::get_if<WorkerDrained>(&record)) return known(drained->worker, "a drain");
   if (const auto* excluded = std::get_if<WorkerExcluded>(&record)) return known(excluded->worker, "an exclusion");
+  if (const auto* forgotten = std::get_if<WorkerForgotten>(&record)) return known(forgotten->worker, "a removal");
   if (const auto* wrong = std::get_if<WorkerWrongOutputs>(&record)) return known(wrong->worker, "wrong outputs");
   if (const auto* published = std::get_if<JobPublished>(&record)) {
     return open_.unpublished.contains(published->job) ? Status::Ok()

@@ -223,6 +223,9 @@ class MasterCore {
   // Errors of both: kNotFound.
   Result<std::vector<Record>> PrepareDrain(WorkerId worker, bool on, Instant at) const;
   Result<std::vector<Record>> PrepareExclude(WorkerId worker, bool on, Instant at) const;
+  // force: also where blocks may have their last replica there. Errors: kNotFound; kRejected: it is alive, or has last
+  // replicas. Cost: a walk over all blocks.
+  Result<std::vector<Record>> PrepareForget(WorkerId worker, bool force, Instant at) const;
   // The worker's memory damaged an output. One in which this happens often gets nothing new. Requires: it is known.
   std::vector<Record> PrepareWrongOutput(WorkerId worker, Instant at) const;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/text.h"
 #include "master/core/master_core.h"
 
 namespace mr::master {
@@ -103,6 +104,33 @@ Result<std::vector<Record>> MasterCore::PrepareExclude(WorkerId id, bool on, Ins
   std::vector<Record> records = {WorkerExcluded{id, on}};
   if (on && it->second.awaited) records.emplace_back(dfs::Record(dfs::WorkerGivenUp{at, id}));
   return records;
+}
+
+Result<std::vector<Record>> MasterCore::PrepareForget(WorkerId id, bool force, Instant at) const {
+  const auto it = workers_.all().find(id);
+  if (it == workers_.all().end()) return NotFound("there is no worker " + Name(id));
+  const WorkerView& worker = it->second;
+  const std::string name = Name(id) + " (" + worker.name + ")";
+  if (worker.alive) {
+    return Rejected(name + " is " + worker.Word() + ", and only a worker that is lost, stopped or excluded can be " +
+                    "forgotten: stop it, or give it up with `mrctl worker exclude " + Name(id) + "`");
+  }
+  if (!force) {
+    if (files_->in_safe_mode()) {
+      return Rejected("the block store is in safe mode, so it is not known where the last replicas of blocks are: " +
+                      std::string("forget ") + name + " when the other workers are back, or with --force");
+    }
+    const dfs::LastReplicas last = files_->LastReplicasOn(id);
+    if (last.blocks > 0) {
+      std::string files;
+      for (const std::string& path : last.files) files += (files.empty() ? "" : ", ") + path;
+      return Rejected(Grouped(last.blocks) + (last.blocks == 1 ? " block" : " blocks") + " (" + HumanBytes(last.bytes) +
+                      ") may have their last replica on " + name + ": " + files +
+                      (last.blocks > last.files.size() ? ", ..." : "") +
+                      "; start it again and drain it, or give these files up with --force");
+    }
+  }
+  return std::vector<Record>{dfs::Record(dfs::WorkerForgotten{at, id}), WorkerForgotten{id}};
 }
 
 std::vector<Record> MasterCore::PrepareWrongOutput(WorkerId id, Instant at) const {

@@ -31,6 +31,7 @@ RecordKind KindOf(const Record& record) {
     RecordKind operator()(const WorkerNamed&) { return RecordKind::kWorker; }
     RecordKind operator()(const WorkerDrained&) { return RecordKind::kDrained; }
     RecordKind operator()(const WorkerExcluded&) { return RecordKind::kExcluded; }
+    RecordKind operator()(const WorkerForgotten&) { return RecordKind::kForgotten; }
     RecordKind operator()(const WorkerWrongOutputs&) { return RecordKind::kWrongOutputs; }
     RecordKind operator()(const JournalLoss&) { return RecordKind::kLoss; }
     RecordKind operator()(const JobPublished&) { return RecordKind::kPublished; }
@@ -48,6 +49,7 @@ std::string EncodeRecord(const Record& record) {
     std::string operator()(const WorkerNamed& r) { return EncodeFields(r); }
     std::string operator()(const WorkerDrained& r) { return EncodeFields(r); }
     std::string operator()(const WorkerExcluded& r) { return EncodeFields(r); }
+    std::string operator()(const WorkerForgotten& r) { return EncodeFields(r); }
     std::string operator()(const WorkerWrongOutputs& r) { return EncodeFields(r); }
     std::string operator()(const JournalLoss& r) { return EncodeFields(r); }
   };
@@ -65,6 +67,7 @@ Result<Record> DecodeRecord(uint8_t kind, std::string_view payload) {
     case RecordKind::kWorker: return Decoded<WorkerNamed>(payload, "a worker's name");
     case RecordKind::kDrained: return Decoded<WorkerDrained>(payload, "a worker's drain");
     case RecordKind::kExcluded: return Decoded<WorkerExcluded>(payload, "a worker's exclusion");
+    case RecordKind::kForgotten: return Decoded<WorkerForgotten>(payload, "a forgotten worker");
     case RecordKind::kWrongOutputs: return Decoded<WorkerWrongOutputs>(payload, "a worker's count of wrong outputs");
     case RecordKind::kLoss: return Decoded<JournalLoss>(payload, "a loss");
     case RecordKind::kPublished: return DecodedPublished(payload);

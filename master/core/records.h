@@ -33,6 +33,7 @@ enum class RecordKind : uint8_t {
   kDfs = 6,            // dfs::Record
   kDrained = 7,        // WorkerDrained
   kExcluded = 8,       // WorkerExcluded
+  kForgotten = 9,      // WorkerForgotten
   kWrongOutputs = 16,  // WorkerWrongOutputs
   kLoss = 32,          // JournalLoss
   // Only in snapshots, in this order.
@@ -122,6 +123,15 @@ struct WorkerExcluded {
   }
 };
 
+// An operator removed a worker that is gone for good. Its id is never given again; its name may be, with a new id.
+struct WorkerForgotten {
+  WorkerId worker;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&WorkerForgotten::worker);
+  }
+};
+
 // How many outputs a worker's memory damaged, over all of its lives; 0 from when an operator undrained it.
 struct WorkerWrongOutputs {
   WorkerId worker;
@@ -200,8 +210,8 @@ struct SnapshotHead {
 
 // One change of the master's state. A record of the block store that is not hard (dfs::IsHard) is no record of the
 // journal: it passes through the core like the others, and is lost with the master.
-using Record = std::variant<EventRecord, EpochStarted, WorkerNamed, WorkerDrained, WorkerExcluded, WorkerWrongOutputs,
-                            JournalLoss, JobPublished, dfs::Record>;
+using Record = std::variant<EventRecord, EpochStarted, WorkerNamed, WorkerDrained, WorkerExcluded, WorkerForgotten,
+                            WorkerWrongOutputs, JournalLoss, JobPublished, dfs::Record>;
 
 // Returns the record's kind in the journal, and its payload.
 RecordKind KindOf(const Record& record);

@@ -27,6 +27,14 @@ void WorkerTable::Restore(const std::string& name, WorkerId id) {
   workers_[id].name = name;
 }
 
+void WorkerTable::Forget(WorkerId id) {
+  const auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  names_.erase(it->second.name);
+  workers_.erase(it);
+  last_forgotten_ = std::max(last_forgotten_, id);
+}
+
 WorkerView* WorkerTable::Find(WorkerId id) {
   const auto it = workers_.find(id);
   return it == workers_.end() ? nullptr : &it->second;
@@ -60,8 +68,8 @@ Status WorkerTable::MayRegister(const WorkerView& worker, Incarnation incarnatio
       worker.alive && worker.session != 0 && worker.info.incarnation != incarnation && now - worker.last_beat < kLease;
   if (!in_use) return Status::Ok();
   return Rejected("a live worker at " + worker.info.address + " already uses the name " + worker.name +
-                  ": two workers must not share a data directory; stop the other one or give this one its own "
-                  "--data");
+                  ": each worker needs a --data and a --name of its own, and a copied --data has the name of its "
+                  "original; stop the other one, or start this one with an empty --data and another --name");
 }
 
 std::vector<std::pair<WorkerId, std::string>> WorkerTable::Expired(Instant now) const {

@@ -2,6 +2,7 @@
 // Thread: the master's.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -122,7 +123,14 @@ class WorkerTable {
  public:
   // The id of the worker of this name; not valid where there is none.
   WorkerId Named(const std::string& name) const;
-  WorkerId NextId() const { return {workers_.empty() ? 1 : workers_.rbegin()->first.value + 1}; }
+  // Ids of workers that were forgotten are not given again: attempts and outputs name them.
+  WorkerId NextId() const {
+    return {std::max(last_forgotten_.value, workers_.empty() ? 0 : workers_.rbegin()->first.value) + 1};
+  }
+  void Forget(WorkerId id);
+  // The highest id that was forgotten; not valid: none.
+  WorkerId last_forgotten() const { return last_forgotten_; }
+  void SetLastForgotten(WorkerId id) { last_forgotten_ = id; }
   void Restore(const std::string& name, WorkerId id);
   WorkerView* Find(WorkerId id);
   // The one with this life, if it is alive.
@@ -145,6 +153,7 @@ class WorkerTable {
  private:
   std::map<WorkerId, WorkerView> workers_;
   std::map<std::string, WorkerId> names_;
+  WorkerId last_forgotten_;
 };
 
 }  // namespace mr::master

@@ -294,9 +294,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
   }
 
   kj::Promise<void> null(NullContext) override { return kj::READY_NOW; }
-
   kj::Promise<void> journal(JournalContext context) override { return AnswerJournal(shell_, context); }
-
   kj::Promise<void> acceptLoss(AcceptLossContext context) override { return AnswerAcceptLoss(shell_, context, note()); }
 
   kj::Promise<void> drain(DrainContext context) override {
@@ -319,6 +317,14 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     return Change(context, [id = WorkerId{params.getWorker()}, on = params.getOn()](
                                const ClientParts& master, auto reply) { master.sessions.Exclude(id, on, reply); });
   }
+
+  kj::Promise<void> forget(ForgetContext context) override {
+    const auto params = context.getParams();
+    return Change(context, [id = WorkerId{params.getWorker()}, force = params.getForce()](
+                               const ClientParts& master, auto reply) { master.sessions.Forget(id, force, reply); });
+  }
+
+  kj::Promise<void> reach(ReachContext context) override { return AnswerReach(shell_, context); }
 
   kj::Promise<void> page(PageContext context) override {
     const auto link = shell_.PageLink(peer_);

@@ -23,6 +23,7 @@
 #include "common/io/huge_heap.h"
 #include "common/io/private_memory.h"
 #include "common/model/role_names.h"
+#include "master/host/backup.h"
 #include "master/host/master.h"
 #include "master/sched/named_lists.h"
 
@@ -107,6 +108,9 @@ DEFINE_string(accept_loss, "",
               "start although the journal has lost records; the value is the number that the refused start printed; "
               "remove the flag afterwards");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
+DEFINE_string(backup, "",
+              "copy the state in --data to this new directory, also while a master uses it, check the copy, and exit; "
+              "to restore it, start mrmaster with --data on a copy of it");
 DEFINE_string(audit_bytes, "64m", "size of a file of the audit log after which the next one begins, at least 4k");
 DEFINE_int32(audit_files, 10, "files of the audit log that are kept, at least 2; the oldest are removed first");
 DEFINE_bool(audit_check, false,
@@ -185,6 +189,13 @@ int Main() {
     const auto digest = ReplayedDigest(FLAGS_data);
     if (!digest.ok()) return Fail(digest.status());
     std::printf("%016llx\n", static_cast<unsigned long long>(*digest));
+    return 0;
+  }
+  if (!FLAGS_backup.empty()) {
+    const auto made = MakeBackup(FLAGS_data, FLAGS_backup);
+    if (!made.ok()) return Fail(made.status());
+    std::printf("%s: %s, up to record %llu of epoch %u; the copy was checked by a replay\n", FLAGS_backup.c_str(),
+                HumanBytes(made->bytes).c_str(), static_cast<unsigned long long>(made->records), made->epoch);
     return 0;
   }
   if (FLAGS_audit_check) {

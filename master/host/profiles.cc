@@ -103,6 +103,26 @@ Result<StoredProfile> DecodeProfile(std::string_view bytes) {
   return stored;
 }
 
+Status CopyProfiles(const std::string& from, const std::string& to) {
+  if (!PathExists(from)) return Status::Ok();
+  rocksdb::Options options;
+  options.info_log = std::make_shared<NoLog>();
+  rocksdb::DB* db = nullptr;
+  // Reads the files as they are at this moment, and writes nothing.
+  MR_RETURN_IF_ERROR(FromRocks(rocksdb::DB::OpenForReadOnly(options, from, &db), "cannot open " + from));
+  const std::unique_ptr<rocksdb::DB> source(db);
+  options.create_if_missing = true;
+  options.error_if_exists = true;
+  MR_RETURN_IF_ERROR(FromRocks(rocksdb::DB::Open(options, to, &db), "cannot make " + to));
+  const std::unique_ptr<rocksdb::DB> target(db);
+  const std::unique_ptr<rocksdb::Iterator> it(source->NewIterator({}));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    MR_RETURN_IF_ERROR(FromRocks(target->Put({}, it->key(), it->value()), "cannot write " + to));
+  }
+  MR_RETURN_IF_ERROR(FromRocks(it->status(), "cannot read " + from));
+  return FromRocks(target->Flush({}), "cannot write " + to);
+}
+
 struct ProfileStore::Database {
   std::unique_ptr<rocksdb::DB> db;
 };

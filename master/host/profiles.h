@@ -38,6 +38,10 @@ struct StoredProfile {
 std::string EncodeProfile(const StoredProfile& stored);
 Result<StoredProfile> DecodeProfile(std::string_view bytes);
 
+// Copies a database of profiles that a running master may have open to a new one in `to`. Nothing where `from` does not
+// exist. Errors: those of the database.
+Status CopyProfiles(const std::string& from, const std::string& to);
+
 class ProfileStore {
  public:
   static constexpr size_t kMost = 4096;  // a guess: at 4 KB a stage some 100 MB at worst

@@ -134,6 +134,7 @@ WorkerStatus Rows::WorkerOf(WorkerId id, const WorkerView& worker) {
   out.memory_bytes = worker.info.memory_bytes;
   out.reports_given_up = worker.reports_given_up;
   out.tier = worker.tier;
+  out.disk = worker.room.disk;
   out.wrong_outputs = worker.wrong_outputs;
   out.safe_to_stop = worker.drained_by_user && drains_.DrainOf(id)->Safe();
   return out;

@@ -200,6 +200,14 @@ void Sessions::Exclude(WorkerId id, bool on, std::function<void(Changed)> reply)
   driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
+void Sessions::Forget(WorkerId id, bool force, std::function<void(Changed)> reply) {
+  auto records = core_.PrepareForget(id, force, clock_.Stamp());
+  if (!records.ok()) return reply(records.status());
+  LOG(INFO) << Name(id) << " is forgotten: an operator asked for it";
+  const uint64_t sequence = driver_.FeedAll(*std::move(records));
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
+}
+
 void Sessions::Leaving(WorkerId id, Incarnation incarnation) {
   WorkerView* worker = core_.workers().FindAlive(id, incarnation);
   if (worker == nullptr || worker->leaving) return;

@@ -43,6 +43,8 @@ class Sessions {
   void Drain(WorkerId worker, bool on, std::function<void(Changed)> reply);
   // Excludes the worker, which is lost at once and may not register until it is included again. Replies like Drain.
   void Exclude(WorkerId worker, bool on, std::function<void(Changed)> reply);
+  // Removes a worker that is not alive (MasterCore::PrepareForget). Replies like Drain.
+  void Forget(WorkerId worker, bool force, std::function<void(Changed)> reply);
 
  private:
   void Greet(WorkerView* worker, const Greeting& greeting);

@@ -140,7 +140,7 @@ class Shell final : public Outlets, public dfs::FsHost {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
-// Four of its calls: journal_status.cc, attempt_logs.cc, put_library.cc.
+// Some of its calls: journal_status.cc, attempt_logs.cc, put_library.cc, worker_reach.cc.
 using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
 using AcceptLossContext =
@@ -148,6 +148,8 @@ using AcceptLossContext =
 kj::Promise<void> AnswerAcceptLoss(Shell& shell, AcceptLossContext context, std::shared_ptr<rpc::CallNote> note);
 using LogsContext = capnp::CallContext<rpc::MasterForClient::LogsParams, rpc::MasterForClient::LogsResults>;
 kj::Promise<void> AnswerLogs(Shell& shell, const Caller& caller, LogsContext context);
+using ReachContext = capnp::CallContext<rpc::MasterForClient::ReachParams, rpc::MasterForClient::ReachResults>;
+kj::Promise<void> AnswerReach(Shell& shell, ReachContext context);
 using PutLibraryContext =
     capnp::CallContext<rpc::MasterForClient::PutLibraryParams, rpc::MasterForClient::PutLibraryResults>;
 // connection: its number, which keeps uploads of one library apart.

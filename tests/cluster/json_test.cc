@@ -61,6 +61,7 @@ std::vector<Case> Cases() {
       {"worker show", {"w2"}, "worker"},
       {"worker include", {"w2"}, "done"},
       {"worker exclude", {"w9"}, "error", 7},
+      {"worker forget", {"w9"}, "error", 7},
       {"queues", {}, "queues"},
       {"queue set", {"night", "--weight", "2"}, "done"},
       {"store safemode", {}, "safemode"},

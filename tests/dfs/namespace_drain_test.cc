@@ -266,5 +266,23 @@ TEST_F(NamespaceDrainTest, UndrainedWhatIsTooMuchIsDeleted) {
   EXPECT_EQ(On(block).size(), 2u);
 }
 
+TEST_F(NamespaceDrainTest, TheLastReplicasOfALostWorkerAreKnownUntilItIsForgotten) {
+  for (uint32_t i = 1; i <= 2; ++i) Join(i);
+  Pass(Seconds(100));
+  const StagedBlock alone = PutOf("/alone", 1)[0];
+  PutOf("/both", 2);
+  const WorkerId gone = alone.workers[0];
+  EXPECT_EQ(ns_.LastReplicasOn(gone).blocks, 0u) << "they can be read";
+  Lose(gone.value);
+  const LastReplicas last = ns_.LastReplicasOn(gone);
+  EXPECT_EQ(last.blocks, 1u);
+  EXPECT_EQ(last.bytes, 100u);
+  EXPECT_EQ(last.files, std::vector<std::string>{"/alone"});
+  EXPECT_EQ(ns_.LastReplicasOn(W(3 - gone.value)).blocks, 0u) << "the other one never had it";
+  Apply(WorkerForgotten{now_, gone});
+  EXPECT_EQ(ns_.LastReplicasOn(gone).blocks, 0u);
+  EachRestarted([&](const Namespace& other) { EXPECT_EQ(other.LastReplicasOn(gone).blocks, 0u); });
+}
+
 }  // namespace
 }  // namespace mr::dfs

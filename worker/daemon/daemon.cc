@@ -32,6 +32,7 @@
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/private_data.h"
 #include "worker/daemon/session.h"
+#include "worker/daemon/worker_name.h"
 
 namespace mr::worker {
 namespace {
@@ -41,21 +42,6 @@ uint64_t PhysicalBytes() {
 }
 
 constexpr Duration kDiskLook = Seconds(1);  // guess: at 1 GB/s a disk loses a tenth of the largest reserve
-
-// Returns the permanent name of this worker: random hexadecimal digits, created at the first start.
-Result<std::string> WorkerName(const std::string& path) {
-  auto known = ReadFile(path);
-  if (known.ok() && !known->empty()) {
-    std::string name = *known;
-    while (!name.empty() && name.back() == '\n') name.pop_back();
-    return name;
-  }
-  if (!known.ok() && known.status().code() != Code::kNotFound) return known.status();
-  char name[17];
-  std::snprintf(name, sizeof name, "%016llx", static_cast<unsigned long long>(RandomId()));
-  MR_RETURN_IF_ERROR(WriteFileDurably(path, std::string(name) + "\n"));
-  return std::string(name);
-}
 
 uint64_t KnownCluster(const std::string& path) {
   const auto text = ReadFile(path);
@@ -149,7 +135,7 @@ Status Daemon::Impl::PrepareDirectory() {
     return locked.status().With("another mrworker uses " + options.data + ": stop it or give another --data");
   }
   lock = *std::move(locked);
-  MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
+  MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id"), options.name));
   // Processes that attempts left behind belong to an earlier incarnation.
   const size_t left = host->EndLeftovers();
   LOG_IF(WARNING, left > 0) << "killed " << left << " processes that an earlier process of this worker had left behind";

@@ -24,6 +24,7 @@ class Daemon {
   struct Options {
     std::string master;  // host:port or unix:/path; empty: that of the join file
     std::string data;    // created if missing
+    std::string name;    // of this worker, for good; empty: the one that `data` has, or a random one
     std::string bind = "127.0.0.1";
     std::string advertise;                   // host by which others reach this worker; empty: bind
     uint16_t port = 7071, http_port = 7081;  // 0 = any

@@ -3,13 +3,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/io/disk_id.h"
+
 namespace mr::worker {
 
 void DiskWatch::Look() {
   const std::lock_guard looking(looking_);
   const Result<Space> space = SpaceOf(path_);
   if (!space.ok()) return;
-  DiskRoom room{space->free_bytes, space->total_bytes, !gate_.HasRoom(*space), space->no_inodes(), ""};
+  DiskRoom room{space->free_bytes, space->total_bytes, !gate_.HasRoom(*space), space->no_inodes(), "", DiskId(path_)};
   if (room.full) room.path = path_;
   const std::lock_guard lock(mutex_);
   seen_ = std::move(room);

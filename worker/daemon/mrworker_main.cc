@@ -28,12 +28,16 @@
 #include "common/rpc/authenticator.h"
 #include "common/rpc/connection.h"
 #include "common/secure/cluster_files.h"
+#include "common/secure/names.h"
 #include "worker/daemon/daemon.h"
 #include "worker/daemon/private_data.h"
 #include "worker/daemon/stop.h"
 
 DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
+DEFINE_string(name, "",
+              "name of this worker, which mrctl takes in place of its id: 1 to 56 letters, digits, '.', '_', '-', "
+              "beginning with a letter; unique in the cluster, and kept in --data. Default: random digits");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
 DEFINE_string(
     http_bind, "127.0.0.1",
@@ -277,6 +281,9 @@ int Main(int argc, char** argv) {
   }
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
   if (FLAGS_data.empty()) return Usage("--data is missing");
+  if (const Status name = secure::CheckChosenWorker(FLAGS_name); !FLAGS_name.empty() && !name.ok()) {
+    return Usage("--name: " + name.message());
+  }
   // A joined worker has kept the address of its master.
   const bool certified = !FLAGS_join.empty() || PathExists(secure::CredentialsPath(FLAGS_data));
   if (FLAGS_master.empty() && !certified) return Usage("--master is missing");
@@ -429,6 +436,7 @@ int Main(int argc, char** argv) {
   options.send_timeout = *send;
   options.master = FLAGS_master;
   options.data = data;
+  options.name = FLAGS_name;
   options.bind = FLAGS_bind;
   options.file_roots = FLAGS_file_roots;
   options.advertise = FLAGS_advertise;

@@ -1,10 +1,12 @@
 // Registers in pages, and reports changes of blocks during the registration and afterwards.
 #include <glog/logging.h>
+#include <kj/debug.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/self_check.h"
 #include "common/rpc/wire.h"
 #include "worker/daemon/session_impl.h"
 #include "worker/daemon/wire.h"
@@ -16,13 +18,17 @@ constexpr Duration kRegisterTimeout = Seconds(15);  // for each call of a regist
 // Most bytes of one page of a registration, and of one call with changes of blocks: far below the 1 MiB of a control
 // message. Sizes of entries follow from control.capnp.
 constexpr size_t kPageBytes = 256 << 10;
+// Limits of Worker.reach, as control.capnp has them.
+constexpr uint32_t kMostReached = 32;
+constexpr Duration kReachTimeout = Seconds(3);
 constexpr size_t kReplicaBytes = 64, kRunningBytes = 40, kBlockBytes = 32;
 
 // The interface that the master calls. Each registration makes a new one; calls of an earlier one are ignored.
 class CommandServer final : public rpc::Worker::Server {
  public:
   using Sink = std::function<void(CommandBatch)>;
-  CommandServer(Sink sink, ReadLogFn read_log) : sink_(std::move(sink)), read_log_(std::move(read_log)) {}
+  CommandServer(rpc::KjThread& loop, Sink sink, ReadLogFn read_log)
+      : loop_(loop), sink_(std::move(sink)), read_log_(std::move(read_log)) {}
 
   kj::Promise<void> apply(ApplyContext context) override {
     sink_(ReadBatch(context.getParams().getBatch()));
@@ -43,7 +49,25 @@ class CommandServer final : public rpc::Worker::Server {
         });
   }
 
+  kj::Promise<void> reach(ReachContext context) override {
+    context.allowCancellation();
+    const auto addresses = context.getParams().getAddresses();
+    KJ_REQUIRE(addresses.size() <= kMostReached, "too many addresses at a time");
+    auto outcomes = std::make_shared<std::vector<Status>>(addresses.size());
+    auto probes = kj::heapArrayBuilder<kj::Promise<void>>(addresses.size());
+    for (uint32_t i = 0; i < addresses.size(); ++i) {
+      probes.add(rpc::ProbePort(loop_.io(), addresses[i].cStr(), kReachTimeout).then([outcomes, i](Status status) {
+        (*outcomes)[i] = std::move(status);
+      }));
+    }
+    return kj::joinPromises(probes.finish()).then([context, outcomes]() mutable {
+      auto out = context.getResults().initOutcomes(static_cast<uint32_t>(outcomes->size()));
+      for (uint32_t i = 0; i < out.size(); ++i) rpc::ToOutcome((*outcomes)[i], out[i]);
+    });
+  }
+
  private:
+  rpc::KjThread& loop_;
   const Sink sink_;
   const ReadLogFn read_log_;
 };
@@ -126,6 +150,7 @@ void Session::Impl::EndRegistration() {
   info.setTier(static_cast<int8_t>(options.tier));
   info.setPid(static_cast<uint32_t>(::getpid()));
   request.setWorker(kj::heap<CommandServer>(
+      loop,
       [this, mine](CommandBatch batch) {
         if (mine == round) Receive(std::move(batch));
       },

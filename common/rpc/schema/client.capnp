@@ -117,6 +117,21 @@ interface MasterForClient {
   ticket @32 (worker :Text) -> (outcome :Common.Outcome, ticket :Data) $access(roles = [submitter, admin]);
   # Returns what the caller shows the worker with this data address, HOST:PORT, instead of its token: a secret, good there
   # only, and as long as the token. Empty where workers ask for none.
+  forget @33 (worker :UInt32, force :Bool) -> (outcome :Common.Outcome)
+      $access(roles = [operator, admin], changes = true);
+  # Removes a worker that is not live from all lists, and from the block store's record of replicas. force: also where
+  # blocks may have their last replica there. Answered when that is in the journal.
+  reach @34 (worker :UInt32) -> (outcome :Common.Outcome, pairs :List(Reached))
+      $access(roles = [viewer, operator, admin]);
+  # Has the worker connect to the advertised addresses of the master and of up to 16 other workers. outcome: why it
+  # could not be asked.
+}
+
+struct Reached {
+  worker @0 :UInt32;
+  # 0: the master.
+  address @1 :Text;
+  outcome @2 :Common.Outcome;
 }
 
 struct DrainStatus {
@@ -405,6 +420,9 @@ struct WorkerStatus {
   # It is draining, and nothing is lost and nothing runs again when it stops.
   tier @17 :Int8 = -1;
   # The tier of the rooms of its tasks; -1: not known.
+  disk @18 :UInt64;
+  # Equal for workers whose data are on one file system of one machine, so that its free space is counted once; 0: not
+  # known.
 }
 
 struct QueueStatus {

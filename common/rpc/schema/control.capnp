@@ -78,6 +78,8 @@ struct DiskRoom {
   # A directory on that disk, if the disk is full.
   noInodes @4 :Bool;
   # The disk is full because its file system has no free inode.
+  disk @5 :UInt64;
+  # Equal for workers whose data are on one file system of one machine; 0: not known.
 }
 
 struct Durable {
@@ -167,6 +169,9 @@ interface Worker $callback {
          -> (outcome :Common.Outcome, text :Text, start :UInt64, ended :Bool);
   # Returns what the attempt's child wrote to stdout and stderr, as MasterForClient.logs does. ended: it does not run on
   # this worker. Errors: not_found where this worker does not have the log (any more) and does not run the attempt.
+  reach @2 (addresses :List(Text)) -> (outcomes :List(Common.Outcome));
+  # Connects to the RPC ports of these daemons, HOST:PORT, at most 32 of them and all at the same time, and waits for
+  # their answers, at most 3 s. One outcome per address, in order.
 }
 
 struct CommandBatch {

@@ -129,5 +129,45 @@ TEST(OperateTest, AWorkerThatWasStoppedAfterItsDrainIsNoProblem) {
   EXPECT_EQ(WorkersCheck(workers, "mrctl ", "m:7070").verdict, Verdict::kFail) << "none is left";
 }
 
+TEST(DrainRateTest, ShowsTheTimeLeftAtTheRateOfTheLastHalfMinute) {
+  DrainRate rate;
+  const auto at = [](int64_t seconds) { return Instant{} + Seconds(seconds); };
+  rate.Note(1000, at(0));
+  EXPECT_FALSE(rate.Left().has_value()) << "one look shows no rate";
+  rate.Note(900, at(10));
+  EXPECT_DOUBLE_EQ(rate.PerSecond(), 10);
+  EXPECT_EQ(rate.Left(), Seconds(90));
+  rate.Note(500, at(20));
+  EXPECT_DOUBLE_EQ(rate.PerSecond(), 25);
+  rate.Note(500, at(49));
+  rate.Note(500, at(60));
+  EXPECT_FALSE(rate.Left().has_value()) << "nothing moved for more than half a minute";
+}
+
+TEST(DrainRateTest, BeginsAnewWhereMoreIsLeftThanBefore) {
+  DrainRate rate;
+  rate.Note(100, Instant{});
+  rate.Note(10, Instant{} + Seconds(1));
+  rate.Note(500, Instant{} + Seconds(2));
+  EXPECT_FALSE(rate.Left().has_value());
+  rate.Note(0, Instant{} + Seconds(3));
+  EXPECT_FALSE(rate.Left().has_value()) << "nothing is left";
+}
+
+TEST(DrainRateTest, TheLineOfADrainEndsWithIt) {
+  DrainStatus drain;
+  drain.draining = true;
+  drain.blocks = 7;
+  drain.left_blocks = 3;
+  drain.left_bytes = 3 << 20;
+  drain.outputs = 2;
+  drain.output_bytes = 1 << 20;
+  DrainRate rate;
+  rate.Note(8 << 20, Instant{});
+  rate.Note(4 << 20, Instant{} + Seconds(2));
+  EXPECT_EQ(DrainLine("w2", drain, rate),
+            "w2: 3 of 7 blocks (3 MiB) left to copy, 2 outputs (1 MiB) still needed, 2 MiB/s, about 2.0 s left");
+}
+
 }  // namespace
 }  // namespace mr::ctl

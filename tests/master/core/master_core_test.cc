@@ -144,6 +144,7 @@ TEST_F(MasterCoreTest, RecordsThatWouldBreakTheTablesAreRefused) {
   EXPECT_EQ(CheckOf(WorkerDrained{{7}, true}), Code::kCorrupted);
   EXPECT_EQ(CheckOf(WorkerExcluded{{7}, true}), Code::kCorrupted);
   EXPECT_EQ(CheckOf(WorkerWrongOutputs{{7}, 1}), Code::kCorrupted);
+  EXPECT_EQ(CheckOf(WorkerForgotten{{7}}), Code::kCorrupted);
   const JobId job = Submit();
   EXPECT_EQ(CheckOf(JobPublished{job, "", {}}), Code::kCorrupted) << "it still runs";
   EXPECT_EQ(CheckOf(JobPublished{{9, 9}, "", {}}), Code::kCorrupted);

@@ -127,6 +127,7 @@ std::map<std::string, std::string> ShapesOfStored() {
   shapes.Add<WorkerNamed>();
   shapes.Add<WorkerDrained>();
   shapes.Add<WorkerExcluded>();
+  shapes.Add<WorkerForgotten>();
   shapes.Add<WorkerWrongOutputs>();
   shapes.Add<JournalLoss>();
   shapes.Add<JobPublished>();

@@ -116,5 +116,17 @@ TEST_F(SnapshotHeadTest, AnEpochOfAnotherChainIsNoticedBehindASnapshotToo) {
   EXPECT_TRUE(host_->driver().InLossMode());
 }
 
+TEST_F(SnapshotHeadTest, AForgottenWorkerStaysSoAndItsIdIsNotGivenAgain) {
+  const WorkerId id = Worker().id;
+  host_->sessions().Exclude(id, true, [](const Changed&) {});
+  host_->sessions().Forget(id, false, [](const Changed&) {});
+  EXPECT_EQ(host_->core().workers().Find(id), nullptr);
+  ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"b", {id.value + 1}})));
+  EXPECT_EQ(host_->core().workers().Find(id), nullptr);
+  host_->sessions().Forget({id.value + 1}, true, [](const Changed&) {});
+  Register({});
+  EXPECT_EQ(Worker().id.value, id.value + 2) << "also where the newest one was forgotten";
+}
+
 }  // namespace
 }  // namespace mr::master
