@@ -1,11 +1,11 @@
 #!/bin/sh
 # ./dev test --all: everything, in about an hour and a quarter on two cores. Each part can be named alone:
-#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [packages] [slurm] [kubernetes] [bare] [planted] [page]
-#     [docs] [fuzz] [lint]
+#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [packages] [slurm] [kubernetes] [bare] [upgrade] [planted]
+#     [page] [docs] [fuzz] [lint]
 # and what CI can afford of the sanitizers and the fuzzer, which builds a few tests only: sh tests/all.sh core fuzz
 set -eu
 cd "$(dirname "$0")/.."
-PARTS=${*:-tests asan tsan faults cluster packages slurm kubernetes bare planted page docs fuzz lint}
+PARTS=${*:-tests asan tsan faults cluster packages slurm kubernetes bare upgrade planted page docs fuzz lint}
 
 # Under address sanitizer in CI: what decides, what is journaled, what is read from the wire or a disk.
 CORE="common_test dfs_namespace_test journal_test sched_cloned_commits_test sched_determinism_test sched_parts_test
@@ -60,6 +60,7 @@ for part in $PARTS; do
     slurm) bash docker/slurm/test.sh ;;
     kubernetes) sh docker/kubernetes/test.sh ;;
     bare) sh tests/bare.sh ;;
+    upgrade) sh tests/upgrade.sh ;;
     planted) sh tests/planted.sh ;;
     page) ./dev page ;;
     docs) ./dev docs ;;
