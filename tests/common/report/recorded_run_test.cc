@@ -22,7 +22,7 @@ RecordedRun Recorded() {
   builder.Add({.stage = 0, .task = 0, .launched = 1, .started = 2, .ended = 40});
   builder.Add({.stage = 0, .task = 1, .worker = "w2", .launched = 1, .started = 2, .ended = 20, .state = "failed"});
   builder.Add({.stage = 1, .task = 0, .launched = 40, .started = 41, .inputs = 50, .ended = 60});
-  RecordedRun recorded{builder.Elapsed(100).run(), {"a line", ""}, "paceline-history\t3\n"};
+  RecordedRun recorded{builder.Elapsed(100).run(), {"a line", ""}, {}, "paceline-history\t3\n"};
   JobRun& run = recorded.run;
   run.job.counters = {{"my", "seen", -3}};
   run.job.error = "an error\nof two lines";
