@@ -41,7 +41,6 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   void Open() {
     const Config config = context().config();
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
-    separator_ = DialectOf(config).separator;
     output_ = JoinOutput(config);
     // A quarter for each side's buffers, which take twice their rows, and half for a table, which may take twice its
     // rows.
@@ -54,7 +53,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   void Side(std::string_view side, std::string_view found) {
     const size_t index = side == kJoinSides[0] ? 0 : 1;
     columns_[index] = DecodeColumns(found);
-    nothing_[index].assign(columns_[index].columns.size() - 1, separator_);
+    nothing_[index] = output_.Missing(columns_[index].columns.size() - 1);
   }
 
   void Batch(const mr_batch& in, const BatchView& view, Out&) {
@@ -105,7 +104,6 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   }
 
   JoinKind kind_ = JoinKind::kInner;
-  char separator_ = ',';
   JoinOutput output_;
   size_t most_bytes_ = 0;                // of a table
   std::array<ColumnsFound, 2> columns_;  // of the sides
@@ -163,13 +161,13 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   }
   JobPlan::Stage* rows[2];
   for (size_t side = 0; side < 2; ++side) {
-    rows[side] = &plan.Map(kJoinSides[side], "join.rows")
+    rows[side] = &plan.Map(kJoinSides[side], "join.read")
                       .Configure(RowsConfig("join", format, sides[side]))
                       .ReadUris(sides[side].uris, format.Files())
                       .Read(Edge::kBroadcast, found)
                       .Shuffle({.sorted = false});
   }
-  JobPlan::Stage& join = plan.Map("join", "join.join").TaskBytes(kTaskBytes);
+  JobPlan::Stage& join = plan.Map("join", "join.match").TaskBytes(kTaskBytes);
   Config config;
   join.Configure(AddJoinOutput(format, config.Set("kind", kind).Set("left_bytes", left_bytes)));
   for (size_t side = 0; side < 2; ++side) {
@@ -187,8 +185,8 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
 
 void AddJoin(Library& library) {
   AddBroadcastJoin(library);
-  library.Add<ReadRows>("join.rows", kPure)
-      .Add<JoinRows>("join.join", kPure)
+  library.Add<ReadRows>("join.read", kPure)
+      .Add<JoinRows>("join.match", kPure)
       .AddJob<PlanJoin>(
           "join",
           "join two CSV inputs on a column; their first lines name the columns\n"

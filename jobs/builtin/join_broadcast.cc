@@ -66,7 +66,7 @@ class ProbeRows : public RowMapper<Text, Text> {
       RowMapper::Side(key, value);
       if (key != kJoinSides[small_]) return;
       small_columns_ = DecodeColumns(value);
-      nothing_.assign(small_columns_.columns.size() - 1, separator());
+      nothing_ = output_.Missing(small_columns_.columns.size() - 1);
       return;
     }
     const uint64_t hash = HashBytes(key);
@@ -218,14 +218,14 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
                        int64_t left_bytes, const JobPlan::Stage& found, JobPlan* plan) {
   const TableSide& large = sides[1 - small];
   const bool keys_only = kind == JoinKind::kSemi || kind == JoinKind::kAnti;
-  auto& rows = plan->Map(kJoinSides[small], "join.small")
+  auto& rows = plan->Map(kJoinSides[small], "join.table")
                    .Configure(RowsConfig("join", format, sides[small]).Set("keys_only", keys_only))
                    .ReadUris(sides[small].uris, format.Files())
                    .Read(Edge::kBroadcast, found)
                    .Shuffle({.sorted = false});
   Config config = RowsConfig("join", format, large);
   config.Set("kind", static_cast<size_t>(kind)).Set("small", small).Set("left_bytes", left_bytes);
-  plan->Map("join", "join.probe")
+  plan->Map("join", "join.lookup")
       .Configure(AddJoinOutput(format, config))
       .ReadUris(large.uris, format.Files())
       .Read(Edge::kBroadcast, rows)
@@ -233,7 +233,7 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
 }
 
 void AddBroadcastJoin(Library& library) {
-  library.Add<SmallRows>("join.small", kPure).Add<ProbeRows>("join.probe", kPure);
+  library.Add<SmallRows>("join.table", kPure).Add<ProbeRows>("join.lookup", kPure);
 }
 
 }  // namespace mr::builtin

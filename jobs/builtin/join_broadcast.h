@@ -1,5 +1,5 @@
 // A join that sends its small side whole to each task of the large side, so that the large side is not shuffled:
-//   small side's rows (join.small) --broadcast--> join (join.probe), which reads the large side's splits and writes
+//   small side's rows (join.table) --broadcast--> join (join.lookup), which reads the large side's splits and writes
 // Not for join types that output rows of the small side without a partner: no single task knows them.
 #pragma once
 

@@ -30,7 +30,9 @@ class JoinOutput {
   explicit JoinOutput(const Config& config)
       : dialect_(DialectOf(config)),
         output_(config),
-        options_(RowOptionsOf(Config::Decode(config.Text("joined_rows")))) {}
+        options_(RowOptionsOf(Config::Decode(config.Text("joined_rows")))) {
+    null_ = options_.values().nulls[0];
+  }
 
   // Sets the sides' columns. Required before all below.
   void SetSides(JoinKind kind, const ColumnsFound& left, const ColumnsFound& right, const Context& context) {
@@ -71,8 +73,19 @@ class JoinOutput {
     CopyShort(to, key.data(), key.size());
     CopyShort(to + key.size(), left.data(), left.size());
     CopyShort(to + key.size() + left.size(), right.data(), right.size());
-    if (!rows_) return output_.Line(line_.view(), out);
-    Transform(context, out);
+    if (rows_) return Transform(context, out);
+    if (line_.view().empty() && dialect_.quotes) return output_.Line(std::string(2, dialect_.quote), context, out);
+    output_.Line(line_.view(), context, out);
+  }
+
+  // Returns the fields of a missing row, each behind a separator: NULL for all.
+  std::string Missing(size_t fields) const {
+    std::string missing;
+    for (size_t i = 0; i < fields; ++i) {
+      missing += dialect_.separator;
+      AppendCsvField(null_, &missing, dialect_);
+    }
+    return missing;
   }
 
  private:
@@ -101,9 +114,7 @@ class JoinOutput {
       switch (rows_->Apply(row_, HashBytes(line_.view()), &changed, &why)) {
         case expr::RowTransform::Result::kDrop: return;
         case expr::RowTransform::Result::kKeep:
-          text_.clear();
-          AppendRow(*changed, dialect_, &text_);
-          return output_.Line(text_, out);
+          return output_.Made([&](std::string* text) { AppendRow(*changed, dialect_, text); }, context, out);
         case expr::RowTransform::Result::kBad: break;
       }
     }
@@ -115,12 +126,13 @@ class JoinOutput {
   static constexpr size_t kPlaceBytes = 100;  // of a row in a message
 
   CsvDialect dialect_;
+  std::string null_;
   TableOutput output_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> rows_;
   std::vector<std::string> names_;
   uint32_t on_ = 0;  // index of the join's column on the left side
-  std::string quoted_, text_;
+  std::string quoted_;
   GrowingBytes line_;
   CsvRow row_;
 };

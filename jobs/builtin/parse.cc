@@ -13,7 +13,11 @@ std::string_view WithoutCr(std::string_view line) {
   return line.substr(0, line.size() - (!line.empty() && line.back() == '\r' ? 1 : 0));
 }
 
-// Emits (file, header) and ("", types), as table.header does for a table.
+std::string_view TextOf(const Block& block) {
+  return block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
+}
+
+// Emits (file, header) and ("", types), as table.head does for a table.
 class SampleOfLines : public BlockMapper<std::string, std::string> {
  public:
   void Open() {
@@ -23,7 +27,7 @@ class SampleOfLines : public BlockMapper<std::string, std::string> {
     types_.resize(parser_->columns().size());
   }
   void Map(const Block& block, Out&) {
-    ForEachLine(block.text, [&](std::string_view line) {
+    ForEachLine(TextOf(block), [&](std::string_view line) {
       if (!parser_->Parse(WithoutCr(line), &row_)) return;
       for (size_t i = 0; i < row_.size(); ++i) types_[i].Take(row_[i], values_);
     });
@@ -57,7 +61,7 @@ class ParseLines : public BlockMapper<Text, Text> {
   void Map(const Block& block, Out& out) {
     output_.Header(names_, out);
     const uint64_t file = HashBytes(context().input_file());
-    ForEachLine(block.text, [&](std::string_view line) {
+    ForEachLine(TextOf(block), [&](std::string_view line) {
       if (!parser_->Parse(WithoutCr(line), &row_)) {
         ++unmatched_;
         return out.Port(1).Line(line);
@@ -65,9 +69,7 @@ class ParseLines : public BlockMapper<Text, Text> {
       ++matched_;
       const CsvRow* row = &row_;
       if (rows_ && !Transform(block, file, line, &row)) return;
-      line_.clear();
-      AppendRow(*row, dialect_, &line_);
-      output_.Line(line_, out);
+      output_.Made([&](std::string* text) { AppendRow(*row, dialect_, text); }, context(), out);
     });
   }
   void End(Out& out) { output_.Header(names_, out); }
@@ -99,7 +101,6 @@ class ParseLines : public BlockMapper<Text, Text> {
   std::optional<expr::RowTransform> rows_;
   std::vector<std::string> names_;
   CsvRow row_;
-  std::string line_;
   Counter& matched_ = counter("lines");
   Counter& unmatched_ = counter("unmatched lines");
 };
@@ -142,7 +143,7 @@ void PlanParse(const std::vector<std::string>& argv, JobPlan& plan) {
     Config found = config;
     found.Set("job", "parse").Set("header", true).Set("sides", EncodeTexts({""})).Set("columns0", EncodeTexts({}));
     found.Set("joined", 0).Set("hidden", EncodeTexts({}));
-    columns = &plan.Map("columns", "table.columns")
+    columns = &plan.Map("columns", "table.find")
                    .Tasks(1)
                    .Configure(found)
                    .Read(Edge::kManyToOne, sample)

@@ -68,7 +68,7 @@ class WriteSelected : public SelectedRows<Text, Text> {
   void Map(const Block& block, Out& out) {
     ForEachLine(block, [&](std::string_view line) {
       output_.Header(found().names, out);
-      output_.Line(line, out);
+      output_.Line(line, context(), out);
     });
   }
   void End(Out& out) { output_.Header(found().names, out); }
@@ -106,7 +106,7 @@ class FirstOfAll : public Reducer<std::pair<uint32_t, uint64_t>, std::string, Te
   void Reduce(const KeyView<std::pair<uint32_t, uint64_t>>&, Values<std::string>& lines, Out& out) {
     output_.Header(names_, out);
     for (const std::string_view line : lines) {
-      if (left_-- > 0) output_.Line(line, out);
+      if (left_-- > 0) output_.Line(line, context(), out);
     }
   }
   void End(Out& out) { output_.Header(names_, out); }

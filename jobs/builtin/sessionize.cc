@@ -62,20 +62,16 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
 
  private:
   void Write(std::string_view user, uint64_t session, uint64_t events, Out& out) {
-    line_.clear();
-    AppendCsvField(user, &line_, dialect_);
-    for (const std::string& field : {std::to_string(session), first_, last_, std::to_string(events)}) {
-      line_ += dialect_.separator;
-      AppendCsvField(field, &line_, dialect_);
-    }
-    output_.Line(line_, out);
+    const std::vector<std::string> row = {std::string(user), std::to_string(session), first_, last_,
+                                          std::to_string(events)};
+    output_.Made([&](std::string* line) { AppendRow(row, dialect_, line); }, context(), out);
   }
 
   int64_t gap_ = 0;  // microseconds
   CsvDialect dialect_;
   TableOutput output_;
   std::vector<std::string> names_;
-  std::string first_, last_, line_;
+  std::string first_, last_;
 };
 
 int64_t ParseGap(const Args& args, const std::string& text) {
@@ -104,13 +100,13 @@ void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
   side.columns = {user, time};
   const int64_t gap_ms = ParseGap(args, gap);
   auto& columns = FindColumns("sessionize", format, {side}, &plan);
-  auto& events = plan.Map("events", "sessionize.events")
+  auto& events = plan.Map("events", "sessionize.read")
                      .Configure(RowsConfig("sessionize", format, side).Set("time_format", time_format))
                      .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                      .Read(Edge::kBroadcast, columns)
                      .Shuffle({.custom_partition = true});
   Config config;
-  plan.Reduce("sessions", "sessionize.sessions")
+  plan.Reduce("sessions", "sessionize.write")
       .Configure(format.AddTo(config.Set("gap_ms", gap_ms).Set("user", user)))
       .Group(events)
       .WriteFiles(format.OutputFormat());
@@ -119,8 +115,8 @@ void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
 }  // namespace
 
 void AddSessionize(Library& library) {
-  library.Add<ReadEvents>("sessionize.events", kPure)
-      .Add<WriteSessions>("sessionize.sessions", kPure)
+  library.Add<ReadEvents>("sessionize.read", kPure)
+      .Add<WriteSessions>("sessionize.write", kPure)
       .AddJob<PlanSessionize>(
           "sessionize",
           "cut the events of each user into sessions at every pause longer than a gap\n"

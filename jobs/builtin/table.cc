@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jobs/expressions/tokens.h"
+
 namespace mr::builtin {
 namespace {
 
@@ -116,6 +118,11 @@ Config& TableFormat::AddTo(Config& config) const {
       if (of.type == expr::Type::kText) texts.push_back(of.name);
     }
   }
+  // Columns that --select renames stay texts.
+  for (const expr::SelectItem& item :
+       rows.select.empty() ? std::vector<expr::SelectItem>() : expr::SplitSelect(rows.select, &ignored)) {
+    if (std::find(texts.begin(), texts.end(), item.column) != texts.end()) texts.push_back(item.name);
+  }
   config.Set("csv", CsvFormatName(dialect())).Set("json", json());
   config.Set("output_header", writes_header()).Set("output_format", written());
   return config.Set("output_nulls", EncodeTexts(rows.nulls)).Set("output_texts", EncodeTexts(texts));
@@ -161,7 +168,7 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
   for (size_t i = 0; i < sides.size(); ++i) {
     const TableSide& side = sides[i];
     auto& stage =
-        plan->Map(side.name.empty() ? "header" : side.name + "_header", format.json() ? "table.keys" : "table.header");
+        plan->Map(side.name.empty() ? "header" : side.name + "_header", format.json() ? "table.keys" : "table.head");
     // Large enough for blank lines before the first row. A header is the first line.
     FileOptions first = format.Files();
     first.sample_bytes = expressions || format.json() ? kTypeSampleBytes : format.no_header ? 4096u : 1u;
@@ -175,7 +182,7 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
     config.Set("columns" + std::to_string(i), EncodeTexts(side.columns));
   }
   config.Set("sides", EncodeTexts(names));
-  auto& columns = plan->Map("columns", "table.columns").Tasks(1).Configure(config);
+  auto& columns = plan->Map("columns", "table.find").Tasks(1).Configure(config);
   for (const auto* header : headers) columns.Read(Edge::kManyToOne, *header);
   return columns.Shuffle({.sorted = false});
 }
@@ -183,6 +190,8 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
 Config RowsConfig(const std::string& job, const TableFormat& format, const TableSide& side) {
   Config config;
   if (side.transformed && format.rows.any()) AddRowOptions(format.rows, &config);
+  // A join names the columns of its joined rows.
+  config.Set("any_key", !side.transformed && !format.rows.select.empty());
   return format.AddTo(config.Set("job", job).Set("side", side.name).Set("header", !format.no_header));
 }
 

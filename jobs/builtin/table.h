@@ -62,6 +62,10 @@ struct TableFormat {
   std::vector<std::string> where_, select_;  // as given; `rows` has them as one
 };
 
+// Encodes a list of texts for a config, and decodes it. Errors: JobError if the bytes are no such list.
+std::string EncodeTexts(const std::vector<std::string>& list);
+std::vector<std::string> DecodeTexts(std::string_view bytes);
+
 // Writes the options of rows into a config, and reads them.
 void AddRowOptions(const expr::RowOptions& rows, Config* config);
 expr::RowOptions RowOptionsOf(const Config& config);
@@ -138,6 +142,10 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     header_ = config.Bool("header");
     json_ = config.Bool("json");
     options_ = RowOptionsOf(config);
+    if (config.Has("output_nulls")) {
+      if (const auto nulls = DecodeTexts(config.Text("output_nulls")); !nulls.empty()) values_.nulls = nulls;
+    }
+    any_key_ = config.Bool("any_key");
   }
   void Side(std::string_view side, std::string_view found);
 
@@ -184,6 +192,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   }
   // Returns the index in a row of needed column i.
   uint32_t column(size_t i) const { return found_.wanted[i]; }
+  // Returns whether a field stands for a missing value.
+  bool IsNull(std::string_view field) const { return values_.IsNull(field); }
   const ColumnsFound& found() const { return found_; }
   const CsvDialect& dialect() const { return dialect_; }
   // Returns the text of the current row's record, without its line end, if it is in the job's dialect and --select did
@@ -210,7 +220,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   // Parses an object into row_. Errors: BadRecord.
   void ParseJson(std::string_view line) {
     if (!fields_of_json_.Parse(line, &row_)) throw BadRecord("the line is no JSON object");
-    if (fields_of_json_.unknown_key().empty() || !options_.select.empty()) return;
+    if (any_key_ || fields_of_json_.unknown_key().empty() || !options_.select.empty()) return;
     throw BadRecord("the key '" + fields_of_json_.unknown_key() +
                     "' is not among the columns that were found in a sample of the rows; name the columns that the job "
                     "needs with --select");
@@ -226,6 +236,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   std::string job_, side_;
   CsvDialect dialect_;
   bool header_ = true, json_ = false;
+  bool any_key_ = false;  // keys of JSON that the sample did not show are left out
+  expr::Values values_;
   expr::JsonFields fields_of_json_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> transform_;
@@ -247,16 +259,12 @@ void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) 
   if (json_) {
     std::vector<std::string> paths;
     for (const expr::Column& column : found_.columns) paths.push_back(column.name);
-    fields_of_json_ = expr::JsonFields(paths);
+    fields_of_json_ = expr::JsonFields(paths, values_.nulls[0]);
   }
   if (!options_.any()) return;
   const std::string wrong = transform_.emplace().Compile(options_, found_.columns, ConstantsOf(this->context()));
   if (!wrong.empty()) throw FinalError(job_ + ": " + wrong);
 }
-
-// Encodes a list of texts for a config, and decodes it. Errors: JobError if the bytes are no such list.
-std::string EncodeTexts(const std::vector<std::string>& list);
-std::vector<std::string> DecodeTexts(std::string_view bytes);
 
 // Returns the values of a repeated option as one list: --by a --by b,c is a,b,c.
 std::string JoinLists(const std::vector<std::string>& lists);

@@ -8,12 +8,14 @@
 namespace mr::builtin {
 namespace {
 
+constexpr int kUnknownType = 3;  // added to the number of a type that no value showed
+
 std::string EncodeColumns(const ColumnsFound& found) {
-  std::vector<std::string> wanted, names, types, declared;
+  std::vector<std::string> wanted, names, types;
   for (const uint32_t column : found.wanted) wanted.push_back(std::to_string(column));
   for (const expr::Column& column : found.columns) {
     names.push_back(column.name);
-    types.push_back(std::to_string(static_cast<int>(column.type)));
+    types.push_back(std::to_string(static_cast<int>(column.type) + (column.known ? 0 : kUnknownType)));
   }
   Config config;
   config.Set("wanted", EncodeTexts(wanted)).Set("names", EncodeTexts(found.names));
@@ -241,17 +243,19 @@ ColumnsFound DecodeColumns(std::string_view bytes) {
     if (value >= below) throw JobError("a stage's columns cannot be decoded");
     return static_cast<uint32_t>(value);
   };
-  for (size_t i = 0; i < names.size(); ++i)
-    found.columns.push_back({names[i], static_cast<expr::Type>(number(types[i], 3)), false, ""});
+  for (size_t i = 0; i < names.size(); ++i) {
+    const uint32_t type = number(types[i], 2 * kUnknownType);
+    found.columns.push_back({names[i], static_cast<expr::Type>(type % kUnknownType), false, "", type < kUnknownType});
+  }
   for (const std::string& wanted : DecodeTexts(config.Text("wanted")))
     found.wanted.push_back(number(wanted, found.names.size()));
   return found;
 }
 
 void AddTables(Library& library) {
-  library.Add<ReadHeader>("table.header", kPure)
+  library.Add<ReadHeader>("table.head", kPure)
       .Add<ReadKeys>("table.keys", kPure)
-      .Add<FindColumnsOp>("table.columns", kPure);
+      .Add<FindColumnsOp>("table.find", kPure);
 }
 
 }  // namespace mr::builtin

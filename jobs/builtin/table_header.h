@@ -129,6 +129,7 @@ inline std::vector<expr::Column> TypedColumns(const std::vector<std::string>& na
       column.type = types[i].type();
       column.example = types[i].example();
     }
+    column.known = i < types.size() && types[i].any();
     columns.push_back(std::move(column));
   }
   return columns;

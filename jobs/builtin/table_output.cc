@@ -61,6 +61,7 @@ void AppendJsonRow(const CsvRow& row, const std::vector<std::string>& names, con
 
 TableOutput::TableOutput(const Config& config)
     : dialect_(DialectOf(config)), written_(dialect_), header_(config.Bool("output_header")) {
+  if (!config.Has("output_format")) return;
   const std::string& format = config.Text("output_format");
   json_ = format == "jsonl";
   if (!json_) written_ = ParseCsvFormat(format).value_or(dialect_);
@@ -78,23 +79,32 @@ void TableOutput::SetNames(const std::vector<std::string>& names) {
   }
 }
 
-std::string_view TableOutput::Converted(std::string_view record) {
-  if (const char* wrong = row_.Parse(record, dialect_)) throw BadRecord(wrong);
+void TableOutput::Skip(std::string_view record, const std::string& why, Context& context) {
+  constexpr size_t kPlaceBytes = 100;  // of the record, in a message
+  const std::string place = "the row of the output that begins with " + std::string(record.substr(0, kPlaceBytes));
+  context.FailedIn(place);
+  context.SkipRecord(place + ": " + why);
+}
+
+bool TableOutput::Convert(std::string_view record, Context& context) {
   line_.clear();
+  try {
+    if (const char* wrong = row_.Parse(record, dialect_)) throw BadRecord(wrong);
+    ConvertRow();
+    return true;
+  } catch (const BadRecord& bad) {
+    Skip(record, bad.what(), context);
+    return false;
+  }
+}
+
+void TableOutput::ConvertRow() {
   if (json_) {
     if (row_.size() != names_.size())
       throw JobError("a row of the output has another number of fields than its header");
-    AppendJsonRow(row_, names_, texts_, values_, &line_);
-    return line_;
-  }
-  for (size_t i = 0; i < row_.size() && !written_.quotes; ++i) {
-    if (row_[i].find_first_of(std::string("\n\r") + written_.separator) != std::string_view::npos) {
-      throw BadRecord("column '" + (i < names_.size() ? names_[i] : std::to_string(i + 1)) +
-                      "' has a separator or a line end, which a format without quotes cannot have");
-    }
+    return AppendJsonRow(row_, names_, texts_, values_, &line_);
   }
   AppendRow(row_, written_, &line_);
-  return line_;
 }
 
 }  // namespace mr::builtin

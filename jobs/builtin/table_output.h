@@ -1,6 +1,7 @@
 // The output of a table job: a header and records, as CSV or as lines of JSON.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,17 +9,29 @@
 
 #include "jobs/expressions/types.h"
 #include "paceline/config.h"
+#include "paceline/context.h"
 #include "paceline/csv.h"
 #include "paceline/error.h"
 
 namespace mr::builtin {
 
-// Appends a row's fields as a record. A single empty field is quoted, since an empty line is no row.
+// Appends a field. Errors: BadRecord for one that a dialect without quotes cannot have.
+inline void AppendField(std::string_view field, std::string* line, const CsvDialect& dialect) {
+  const auto breaks = [&](char c) { return c == dialect.separator || c == '\n' || c == '\r'; };
+  if (!dialect.quotes && std::any_of(field.begin(), field.end(), breaks)) {
+    throw BadRecord("the field '" + std::string(field.substr(0, 60)) +
+                    "' has a separator or a line end, which a format without quotes cannot have");
+  }
+  AppendCsvField(field, line, dialect);
+}
+
+// Appends a row's fields as a record. A single empty field is quoted, since an empty line is no row. Errors: as
+// AppendField.
 template <class Row>
 void AppendRow(const Row& row, const CsvDialect& dialect, std::string* line) {
   for (size_t i = 0; i < row.size(); ++i) {
     if (i > 0) line->push_back(dialect.separator);
-    AppendCsvField(row[i], line, dialect);
+    AppendField(row[i], line, dialect);
   }
   if (row.size() == 1 && row[0].empty() && dialect.quotes) line->append(2, dialect.quote);
 }
@@ -31,7 +44,8 @@ std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& di
 void AppendJsonRow(const CsvRow& row, const std::vector<std::string>& names, const std::vector<bool>& texts,
                    const expr::Values& values, std::string* line);
 
-// Writes records of the job's dialect in the format of the output. Errors: BadRecord for a record that it cannot have.
+// Writes records of the job's dialect in the format of the output. A record that this format cannot have is skipped,
+// and counted as a bad one.
 class TableOutput {
  public:
   TableOutput() = default;
@@ -47,15 +61,30 @@ class TableOutput {
   }
   // Emits a record of the dialect of the job.
   template <class Out>
-  void Line(std::string_view record, Out& out) {
-    out.Line(same_ ? record : Converted(record));
+  void Line(std::string_view record, Context& context, Out& out) {
+    if (same_) return out.Line(record);
+    if (Convert(record, context)) out.Line(line_);
+  }
+  // Emits the record that `make` appends to a text. Errors of `make`: BadRecord, which skips the record.
+  template <class Make, class Out>
+  void Made(Make&& make, Context& context, Out& out) {
+    made_.clear();
+    try {
+      make(&made_);
+    } catch (const BadRecord& bad) {
+      return Skip(made_, bad.what(), context);
+    }
+    Line(made_, context, out);
   }
   // Returns whether lines are written as they are.
   bool same() const { return same_; }
 
  private:
   void SetNames(const std::vector<std::string>& names);
-  std::string_view Converted(std::string_view record);
+  // Converts a record into line_. Returns false if it was skipped.
+  bool Convert(std::string_view record, Context& context);
+  void ConvertRow();
+  static void Skip(std::string_view record, const std::string& why, Context& context);
 
   CsvDialect dialect_, written_;  // of the job's records, and of the output
   bool header_ = false, json_ = false, same_ = true, begun_ = false;
@@ -63,7 +92,7 @@ class TableOutput {
   std::vector<std::string> names_, text_columns_;
   std::vector<bool> texts_;  // by column
   CsvRow row_;
-  std::string line_;
+  std::string line_, made_;
 };
 
 }  // namespace mr::builtin

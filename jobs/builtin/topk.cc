@@ -25,13 +25,13 @@ class NumberedRows : public RowMapper<KOut, VOut> {
   void ForEachNumber(const Block& block, F&& f) {
     this->ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view field = row[this->column(0)];
-      if (field.empty()) return;  // an empty field has no value
+      if (this->IsNull(field)) return;
       Decimal value;
       if (!Decimal::Parse(field, &value)) this->RefuseField(this->column(0), "number");
       text_.clear();
       for (size_t i = 0; i < row.size(); ++i) {
         if (i > 0) text_ += this->separator();
-        AppendCsvField(row[i], &text_, this->dialect());
+        AppendField(row[i], &text_, this->dialect());
       }
       f(value, row, std::string_view(text_));
     });
@@ -72,7 +72,7 @@ class BestOfAll : public Mapper<std::string, std::string, Text, Text>, public Si
   }
   void End(Out& out) {
     output_.Header(names_, out);
-    if (best_) best_->ForEach([&](const Decimal&, const std::string& row) { output_.Line(row, out); });
+    if (best_) best_->ForEach([&](const Decimal&, const std::string& row) { output_.Line(row, context(), out); });
   }
 
  private:
@@ -149,7 +149,7 @@ class BestOfEachGroup : public SortedReducer<std::string, std::string, Nothing, 
     int64_t left = n_;
     for (auto [order, nothing] : rows) {
       if (left-- == 0) break;
-      output_.Line(std::string_view(order).substr(NumberBytes(order)), out);
+      output_.Line(std::string_view(order).substr(NumberBytes(order)), context(), out);
     }
   }
   void End(Out& out) { output_.Header(names_, out); }
@@ -192,12 +192,12 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
   const size_t groups = side.columns.size() - 1;
   auto& columns = FindColumns("topk", format, {side}, &plan);
   const Config config = RowsConfig("topk", format, side).Set("n", n).Set("smallest", smallest).Set("groups", groups);
-  auto& rows = plan.Map("rows", groups == 0 ? "topk.rows" : "topk.group_rows")
+  auto& rows = plan.Map("rows", groups == 0 ? "topk.split" : "topk.group_rows")
                    .Configure(config)
                    .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                    .Read(Edge::kBroadcast, columns)
                    .Shuffle({.sorted = groups != 0, .custom_partition = groups != 0});
-  auto& best = groups == 0 ? plan.Map("best", "topk.best").Tasks(1).Configure(config).Read(Edge::kManyToOne, rows)
+  auto& best = groups == 0 ? plan.Map("best", "topk.all").Tasks(1).Configure(config).Read(Edge::kManyToOne, rows)
                            : plan.Reduce("best", "topk.group_best").Configure(config).Group(rows);
   best.Read(Edge::kBroadcast, columns).WriteFiles(format.OutputFormat());
 }
@@ -205,8 +205,8 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
 }  // namespace
 
 void AddTopK(Library& library) {
-  library.Add<BestOfSplit>("topk.rows", kPure)
-      .Add<BestOfAll>("topk.best", kPure)
+  library.Add<BestOfSplit>("topk.split", kPure)
+      .Add<BestOfAll>("topk.all", kPure)
       .Add<BestOfGroups>("topk.group_rows", kPure)
       .Add<BestOfEachGroup>("topk.group_best", kPure)
       .AddJob<PlanTopK>("topk",

@@ -40,12 +40,15 @@ class JsonReader {
   bool end_array() { return End(']'); }
   bool key(std::string& name) {
     Level& level = levels_.back();
+    // The object has a key, so the key of the object itself stands for a value.
+    if (level.first_key && level.unknown) NoteUnknown();
+    level.first_key = false;
     next_ = kNowhere;
     if (level.node != kNowhere) {
       for (const auto& [key, node] : fields_->nodes_[level.node].keys) {
         if (key == name) next_ = node;
       }
-      if (next_ == kNowhere && open_.empty() && fields_->unknown_.empty()) fields_->unknown_ = name;
+      if (open_.empty()) key_ = name;
     }
     if (!open_.empty()) {
       Comma();
@@ -62,7 +65,9 @@ class JsonReader {
     uint32_t node;
     bool array;
     uint64_t index = 0;
-    bool first = true;
+    bool first = true;      // no element has been written again
+    bool first_key = true;  // no key has been read
+    bool unknown = false;   // an object whose key is on no path
   };
   struct Open {
     int field;
@@ -91,6 +96,14 @@ class JsonReader {
   void BeginValue() {
     if (!std::exchange(after_key_, false)) Comma();
   }
+  // Returns whether a value at this place, which has no field, is on no path and not within the value of one.
+  bool IsUnknown(uint32_t place) const {
+    if (!open_.empty() || levels_.empty()) return false;
+    return place != kNowhere || levels_.back().node != kNowhere;
+  }
+  void NoteUnknown() {
+    if (fields_->unknown_.empty()) fields_->unknown_ = key_;
+  }
   bool Number(const std::string& text) { return Value(text, text); }
   bool Value(std::string_view json, std::string_view plain) {
     if (levels_.empty()) return false;  // the line is no object
@@ -98,7 +111,11 @@ class JsonReader {
     Write(json);
     const uint32_t place = Place();
     const int field = place == kNowhere ? -1 : fields_->nodes_[place].field;
-    if (field >= 0) fields_->values_[static_cast<size_t>(field)].assign(plain);
+    if (field >= 0) {
+      fields_->values_[static_cast<size_t>(field)].assign(json == "null" ? fields_->null_ : plain);
+    } else if (json != "null" && IsUnknown(place)) {
+      NoteUnknown();
+    }
     return true;
   }
   bool Start(char bracket, bool array) {
@@ -109,9 +126,12 @@ class JsonReader {
     if (field >= 0) {
       fields_->values_[static_cast<size_t>(field)].clear();
       open_.push_back({field, levels_.size()});
+    } else if (array && IsUnknown(place)) {
+      NoteUnknown();
     }
+    const bool unknown = field < 0 && place == kNowhere && IsUnknown(place);
     Write({&bracket, 1});
-    levels_.push_back({place, array});
+    levels_.push_back({place, array, 0, true, true, unknown});
     return true;
   }
   bool End(char bracket) {
@@ -126,6 +146,7 @@ class JsonReader {
   std::vector<Open> open_;  // containers that are being written
   uint32_t next_ = kNowhere;
   bool after_key_ = false;
+  std::string key_;  // the last one
 };
 
 namespace {
@@ -197,7 +218,8 @@ bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths) {
   return Json::sax_parse(line.begin(), line.end(), &reader);
 }
 
-JsonFields::JsonFields(const std::vector<std::string>& paths) : values_(paths.size()) {
+JsonFields::JsonFields(const std::vector<std::string>& paths, std::string null)
+    : values_(paths.size()), null_(std::move(null)) {
   for (size_t i = 0; i < paths.size(); ++i) Add(paths[i], static_cast<int>(i));
 }
 
@@ -244,7 +266,7 @@ void JsonFields::Add(const std::string& path, int field) {
 }
 
 bool JsonFields::Parse(std::string_view line, CsvRow* row) {
-  for (std::string& value : values_) value.clear();
+  for (std::string& value : values_) value.assign(null_);
   unknown_.clear();
   JsonReader reader(this);
   if (!Json::sax_parse(line.begin(), line.end(), &reader)) return false;

@@ -14,11 +14,12 @@ class JsonFields {
  public:
   JsonFields() = default;
   // A path has keys and indexes: name, address.city, tags[0], "a key.with dots".x. Errors: JobError for other texts.
-  explicit JsonFields(const std::vector<std::string>& paths);
+  // null: the field for null and missing values.
+  explicit JsonFields(const std::vector<std::string>& paths, std::string null = "");
 
   // Sets one field per path; valid until the next call. Texts are without quotes and escapes; numbers, true and false
-  // are as written; objects and arrays are JSON; null and missing values are empty. Of equal keys the last one counts.
-  // Returns false if the line is no JSON object.
+  // are as written; objects and arrays are JSON; null and missing values are the null text. Of equal keys the last one
+  // counts. Returns false if the line is no JSON object.
   bool Parse(std::string_view line, CsvRow* row);
   // Returns a key of the last line that is on no path and not within the value of one, or "".
   const std::string& unknown_key() const { return unknown_; }
@@ -34,7 +35,7 @@ class JsonFields {
 
   std::vector<Node> nodes_{1};  // a tree of paths; 0 is the root
   std::vector<std::string> values_;
-  std::string unknown_;
+  std::string unknown_, null_;
 };
 
 // Appends the paths of a line's values to *paths, except those that are there: keys of objects, of objects in these,

@@ -1,7 +1,7 @@
 #include "jobs/expressions/mistakes.h"
 
 #include <algorithm>
-#include <optional>
+#include <deque>
 
 namespace mr::expr {
 namespace {
@@ -26,7 +26,7 @@ bool GivesText(const Token& token) {
   return Is(token, {"substr",         "substring",  "lower",  "upper",    "trim",     "ltrim",
                     "rtrim",          "replace",    "printf", "format",   "hex",      "quote",
                     "char",           "date",       "time",   "datetime", "strftime", "regexp_extract",
-                    "regexp_replace", "split_part", "typeof", "to_time"});
+                    "regexp_replace", "split_part", "typeof"});
 }
 
 // Returns the index of the parenthesis that the one at `at` closes.
@@ -69,22 +69,72 @@ std::string Refusal(const Column& column, std::string_view number) {
 
 }  // namespace
 
-std::string FindMistake(const std::vector<Token>& tokens, const std::vector<Column>& columns) {
+namespace {
+
+// Returns the tokens in a plainer form: no parentheses around one token, no + before a number, a - before one as a part
+// of it, and COLUMN for TABLE.COLUMN. `texts` keeps the text of new tokens.
+std::vector<Token> Plain(std::vector<Token> tokens, std::deque<std::string>* texts) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i + 1 < tokens.size() && !changed; ++i) {
+      const auto erase = [&](size_t at) { tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at)); };
+      const bool begins = i == 0 || Is(tokens[i - 1], {"(", ",", "and", "or", "not", "then", "when", "else", "case",
+                                                       "between", "=", "==", "<", "<=", ">", ">=", "!=", "<>"});
+      const bool call = i > 0 && tokens[i - 1].kind == Token::Kind::kName && !begins;
+      if (tokens[i].text == "(" && i + 2 < tokens.size() && tokens[i + 2].text == ")" && !call &&
+          tokens[i + 1].text != "(" && !(i > 0 && Is(tokens[i - 1], {"in"}))) {
+        erase(i + 2);
+        erase(i);
+        changed = true;
+      } else if ((tokens[i].text == "+" || tokens[i].text == "-") && begins &&
+                 tokens[i + 1].kind == Token::Kind::kNumber) {
+        texts->push_back((tokens[i].text == "-" ? "-" : "") + std::string(tokens[i + 1].text));
+        tokens[i + 1].text = texts->back();
+        erase(i);
+        changed = true;
+      } else if (tokens[i].text == "." && i > 0) {
+        erase(i);
+        erase(i - 1);
+        changed = true;
+      }
+    }
+  }
+  return tokens;
+}
+
+// Returns whether the token is within the parentheses of a function of times.
+bool IsTimeModifier(const std::vector<Token>& tokens, size_t at) {
+  int depth = 0;
+  for (size_t i = at; i-- > 0;) {
+    depth += tokens[i].text == ")" ? 1 : tokens[i].text == "(" ? -1 : 0;
+    if (depth < 0) {
+      return i > 0 && Is(tokens[i - 1], {"date", "time", "datetime", "julianday", "unixepoch", "strftime"});
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string FindMistake(const std::vector<Token>& given, const std::vector<Column>& columns) {
+  std::deque<std::string> texts;
+  const std::vector<Token> tokens = Plain(given, &texts);
+  const auto number = [&](size_t at) { return at < tokens.size() && tokens[at].kind == Token::Kind::kNumber; };
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (SameName(tokens[i].text, "'localtime'") || SameName(tokens[i].text, "'utc'")) {
+    if ((SameName(tokens[i].text, "'localtime'") || SameName(tokens[i].text, "'utc'")) && IsTimeModifier(tokens, i)) {
       return "it uses " + std::string(tokens[i].text) +
              ", which depends on the time zone of each worker; times are UTC, and '+2 hours' shifts one";
     }
     if (!IsComparison(tokens[i]) || i == 0 || i + 1 == tokens.size()) continue;
-    const size_t sign = tokens[i + 1].text == "-" ? 1 : 0;
-    const auto number = [&](size_t at) { return at < tokens.size() && tokens[at].kind == Token::Kind::kNumber; };
+    const bool between = Is(tokens[i], {"between"});
+    const size_t left = between && i > 1 && Is(tokens[i - 1], {"not"}) ? i - 2 : i - 1;
     // TEXT op NUMBER
-    if (number(i + 1 + sign) && EndsBefore(tokens, i + 2 + sign)) {
-      const std::string written = (sign != 0 ? "-" : "") + std::string(tokens[i + 1 + sign].text);
-      if (const Column* column = TextColumn(tokens[i - 1], columns); column != nullptr && BeginsAt(tokens, i - 1))
+    if (number(i + 1) && EndsBefore(tokens, i + 2)) {
+      const std::string written(tokens[i + 1].text);
+      if (const Column* column = TextColumn(tokens[left], columns); column != nullptr && BeginsAt(tokens, left))
         return Refusal(*column, written);
-      if (tokens[i - 1].text == ")") {
-        const size_t open = Opening(tokens, i - 1);
+      if (tokens[left].text == ")") {
+        const size_t open = Opening(tokens, left);
         if (open > 0 && GivesText(tokens[open - 1]) && BeginsAt(tokens, open - 1)) {
           return "it compares the text of " + std::string(tokens[open - 1].text) + "(...) with the number " + written +
                  "; write CAST(" + std::string(tokens[open - 1].text) + "(...) AS INTEGER), or '" + written +
@@ -93,8 +143,8 @@ std::string FindMistake(const std::vector<Token>& tokens, const std::vector<Colu
       }
     }
     // NUMBER op TEXT
-    if (number(i - 1) && BeginsAt(tokens, i - 1) && tokens[i].text != "between") {
-      const std::string written(tokens[i - 1].text);
+    if (!between && number(left) && BeginsAt(tokens, left)) {
+      const std::string written(tokens[left].text);
       if (const Column* column = TextColumn(tokens[i + 1], columns); column != nullptr && EndsBefore(tokens, i + 2))
         return Refusal(*column, written);
       if (i + 2 < tokens.size() && GivesText(tokens[i + 1]) && tokens[i + 2].text == "(" &&

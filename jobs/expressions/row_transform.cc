@@ -124,10 +124,23 @@ void RowTransform::Use(const std::vector<uint32_t>& columns) {
   used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
 }
 
+// Takes columns without a value in the sample for numbers, if the expression compares them with numbers.
+void RowTransform::ChooseTypes(const std::vector<Token>& tokens) {
+  std::vector<Column> alone = columns_;
+  for (Column& column : alone) column.type = Type::kReal;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].known || columns_[i].declared || columns_[i].type != Type::kText) continue;
+    alone[i].type = Type::kText;
+    if (!FindMistake(tokens, alone).empty()) columns_[i].type = Type::kReal;
+    alone[i].type = Type::kReal;
+  }
+}
+
 std::string RowTransform::CompileWhere(const std::string& where) {
   const std::string option = "--where '" + where + "'";
   std::string wrong, missing;
   const auto tokens = Tokenize(where, &wrong);
+  ChooseTypes(tokens);
   if (wrong.empty()) wrong = FindMistake(tokens, columns_);
   if (!wrong.empty()) return option + ": " + wrong;
   has_where_ = true;
@@ -167,6 +180,7 @@ std::string RowTransform::CompileSelect(const std::string& select) {
   std::string wrong, missing;
   std::vector<std::string> computed;
   std::vector<std::string> names;
+  std::vector<bool> from_star;
   has_select_ = true;
   outputs_.clear();
   for (const SelectItem& item : SplitSelect(select, &wrong)) {
@@ -174,17 +188,23 @@ std::string RowTransform::CompileSelect(const std::string& select) {
       for (uint32_t i = 0; i < columns_.size(); ++i) {
         outputs_.push_back({Output::Kind::kColumn, i, {}});
         names.push_back(columns_[i].name);
+        from_star.push_back(true);
       }
       continue;
     }
     names.push_back(item.name);
-    const auto exact =
-        std::find_if(columns_.begin(), columns_.end(), [&](const Column& c) { return c.name == item.column; });
+    from_star.push_back(false);
+    const auto has_name = [&](const Column& c) { return c.name == item.column; };
+    const auto exact = std::find_if(columns_.begin(), columns_.end(), has_name);
     if (!item.column.empty() && exact != columns_.end()) {
+      if (std::count_if(columns_.begin(), columns_.end(), has_name) > 1) {
+        return option + ": the input has two columns '" + item.column + "'; read it with --no-header and numbers";
+      }
       outputs_.push_back({Output::Kind::kColumn, static_cast<uint32_t>(exact - columns_.begin()), {}});
       continue;
     }
     const auto tokens = Tokenize(item.expression, &wrong);
+    if (engine_ == nullptr) ChooseTypes(tokens);  // the engine's columns have their types
     wrong = FindMistake(tokens, columns_);
     if (!wrong.empty()) return option + ": " + wrong;
     if (const auto part = ParseSubstring(tokens, columns_)) {
@@ -195,13 +215,19 @@ std::string RowTransform::CompileSelect(const std::string& select) {
     outputs_.push_back({Output::Kind::kComputed, static_cast<uint32_t>(computed.size()), {}});
     computed.push_back(item.expression);
   }
-  // A computed column replaces one of the same name that * brought.
-  for (size_t i = names.size(); i-- > 0;) {
-    const auto later = std::find(names.begin() + static_cast<std::ptrdiff_t>(i) + 1, names.end(), names[i]);
-    if (later == names.end()) continue;
-    outputs_[i] = outputs_[static_cast<size_t>(later - names.begin())];
-    outputs_.erase(outputs_.begin() + (later - names.begin()));
-    names.erase(later);
+  // A named element takes the place of the columns of its name that * brings.
+  for (size_t named = 0; named < names.size(); ++named) {
+    if (from_star[named]) continue;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!from_star[i] || names[i] != names[named]) continue;
+      outputs_[i] = outputs_[named];
+      from_star[i] = false;
+      names.erase(names.begin() + static_cast<std::ptrdiff_t>(named));
+      from_star.erase(from_star.begin() + static_cast<std::ptrdiff_t>(named));
+      outputs_.erase(outputs_.begin() + static_cast<std::ptrdiff_t>(named));
+      --named;
+      break;
+    }
   }
   if (!computed.empty()) {
     select_set_ = engine().Add(computed, false, &wrong, &missing);

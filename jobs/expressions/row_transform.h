@@ -28,8 +28,8 @@ struct RowOptions {
   std::vector<std::string> nulls;  // empty: the empty field
   std::string decimal = ".";
 
-  // Returns whether rows are filtered or changed.
-  bool any() const { return !where.empty() || !select.empty(); }
+  // Returns whether rows are filtered, changed, or have declared types.
+  bool any() const { return !where.empty() || !select.empty() || !types.empty(); }
   // Returns what is wrong with the options, as far as that shows without the columns, or "".
   std::string Check() const;
   // Requires: Check() found nothing.
@@ -62,6 +62,7 @@ class RowTransform {
     Substring part;
   };
 
+  void ChooseTypes(const std::vector<Token>& tokens);
   std::string CompileWhere(const std::string& where);
   std::string CompileSelect(const std::string& select);
   std::string TryPatterns(size_t set);

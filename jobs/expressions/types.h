@@ -19,6 +19,7 @@ struct Column {
   Type type = Type::kText;
   bool declared = false;  // by --types; else the type was found
   std::string example;    // a value of the sample that made a found type text, or ""
+  bool known = true;      // false: the sample had no value
 };
 
 // The text of missing values and of decimal marks.
@@ -58,6 +59,8 @@ class TypeFinder {
   void Take(std::string_view field, const Values& values);
   void Merge(const TypeFinder& other);
   Type type() const { return text_ || !any_ ? Type::kText : real_ ? Type::kReal : Type::kInt; }
+  // Returns whether there was a value.
+  bool any() const { return any_; }
   // Returns a value that is no number, if others are numbers, or "".
   const std::string& example() const { return numbers_ ? example_ : none_; }
 

@@ -229,9 +229,9 @@ TEST_F(JobsTest, ASmallSideOfAJoinIsSentToAllTasksOfTheOther) {
     const std::string sent = explain(small, {"--broadcast-bytes", most}).out,
                       dealt = explain(small, {"--broadcast-bytes", less}).out;
     EXPECT_NE(sent.find("broadcast, no shuffle of the left side\n"), sent.npos) << sent;
-    EXPECT_NE(sent.find("join.probe"), sent.npos) << sent;
+    EXPECT_NE(sent.find("join.lookup"), sent.npos) << sent;
     EXPECT_NE(dealt.find("of --broadcast-bytes: both sides are shuffled\n"), dealt.npos) << dealt;
-    EXPECT_EQ(dealt.find("join.probe"), dealt.npos) << dealt;
+    EXPECT_EQ(dealt.find("join.lookup"), dealt.npos) << dealt;
     EXPECT_TRUE(SortedLines(Run({"join", "--no-output-header", "--type", "left", "--left", Uri("big.csv"), "--right",
                                  small, "--on", "id"})) == expected)
         << small;

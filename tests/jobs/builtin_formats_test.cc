@@ -89,8 +89,7 @@ TEST(FormatsTest, WhatAFormatCannotHaveIsABadRow) {
   const auto error = [](const std::string& text, std::vector<std::string> args) {
     return LocalJob(Builtins(), Shapes()[0]).Input("t", text).Run("select", args).error;
   };
-  EXPECT_THAT(error("a\n\"x\ty\"\n", {"--output-format", "tsv"}),
-              HasSubstr("column 'a' has a separator or a line end"));
+  EXPECT_THAT(error("a\n\"x\ty\"\n", {"--output-format", "tsv"}), HasSubstr("has a separator or a line end"));
   EXPECT_THAT(error("a\n\xff\n", {"--output-format", "jsonl"}), HasSubstr("column 'a' has bytes that are no UTF-8"));
   EXPECT_THAT(error("{\"a\":1}\n[2]\n", {"--format", "jsonl"}), HasSubstr("the line is no JSON object"));
   EXPECT_THAT(error("\n\n", {"--format", "jsonl"}), HasSubstr("input has no JSON object"));
@@ -109,6 +108,63 @@ TEST(FormatsTest, AKeyBeyondTheSampleIsNotLostSilently) {
                   .Input("t", text)
                   .Run("aggregate", {"--format", "jsonl", "--select", "a", "--by", "a"})
                   .ok);
+}
+
+TEST(FormatsTest, AValueWhereTheSampleHadObjectsIsNotLostSilently) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += "{\"a\":{\"b\":1},\"e\":{}}\n";
+  const LocalOptions one{.split_bytes = 1 << 22, .block_bytes = 1 << 16};
+  for (const char* late : {"{\"a\":5}\n", "{\"a\":[1]}\n"}) {
+    const LocalResult all = LocalJob(Builtins(), one).Input("t", text + late).Run("select", {"--format", "jsonl"});
+    EXPECT_THAT(all.error, HasSubstr("the key 'a' is not among the columns")) << late;
+  }
+  const LocalResult null =
+      LocalJob(Builtins(), one).Input("t", text + "{\"a\":null}\n").Run("select", {"--format", "jsonl"});
+  EXPECT_TRUE(null.ok) << null.error;
+}
+
+TEST(FormatsTest, MissingValuesAreTheNullTextWhereverTheyComeFrom) {
+  EXPECT_THAT(Table("{\"a\":null,\"b\":1}\n{\"b\":2}\n", "select",
+                    {"--format", "jsonl", "--null", "NA", "--where", "a IS NULL", "--output-format", "csv"}),
+              ElementsAre("a,b\n", "NA,1", "NA,2"));
+  EXPECT_THAT(Table("u,x\np,0\np,5\n", "aggregate",
+                    {"--null", "NA", "--select", "u, v = nullif(x, 0)", "--by", "u", "--agg", "count(v),sum(v)"}),
+              ElementsAre("u,count(v),sum(v)\n", "p,1,5"));
+  for (const char* bytes : {"0", "1m"}) {
+    const LocalResult join = LocalJob(Builtins(), Shapes()[1])
+                                 .File("l", "k,a\n1,x\n2,y\n")
+                                 .File("r", "k,b\n2,7\n")
+                                 .Run("join", {"--left", "l", "--right", "r", "--on", "k", "--type", "left", "--null",
+                                               "NA", "--where", "b IS NULL", "--broadcast-bytes", bytes});
+    EXPECT_EQ(join.Output(), "k,a,b\n1,x,NA\n") << join.error;
+  }
+}
+
+TEST(FormatsTest, ComputedFieldsThatTheFormatCannotHaveAreBadRows) {
+  const std::string csv = "a\tb\n1\t{\"x\":\"p\\tq\"}\n2\t{\"x\":\"r\"}\n";
+  const std::vector<std::string> args = {"--format", "tsv", "--select", "a, t = json_extract(b, '$.x')"};
+  EXPECT_THAT(LocalJob(Builtins(), Shapes()[0]).Input("t", csv).Run("select", args).error,
+              HasSubstr("has a separator or a line end"));
+  LocalOptions skip = Shapes()[1];
+  skip.max_bad_records = 1;
+  const LocalResult skips = LocalJob(Builtins(), skip).Input("t", csv).Run("select", args);
+  ASSERT_TRUE(skips.ok) << skips.error;
+  EXPECT_EQ(skips.Rows(), "2\tr\n");
+  const LocalResult json = LocalJob(Builtins(), skip)
+                               .Input("t", "x \xff\ny z\n")
+                               .Run("parse", {"--split", " ", "--columns", "a,b", "--output-format", "jsonl"});
+  ASSERT_TRUE(json.ok) << json.error;
+  EXPECT_EQ(json.Rows(), "{\"a\":\"y\",\"b\":\"z\"}\n");
+}
+
+TEST(FormatsTest, ASingleEmptyMeasureIsARow) {
+  EXPECT_THAT(Table("x\n\"\"\n", "aggregate", {"--agg", "avg(x)"}), ElementsAre("avg(x)\n", "\"\""));
+  EXPECT_THAT(Table("x\n\"\"\n", "aggregate", {"--agg", "avg(x)", "--output-format", "jsonl"}),
+              ElementsAre("", "{\"avg(x)\":null}"));
+}
+
+TEST(FormatsTest, ATableWithoutRowsCanBeFiltered) {
+  EXPECT_THAT(Table("time,status\n", "select", {"--where", "status >= 500"}), ElementsAre("time,status\n"));
 }
 
 TEST(FormatsTest, RefusesOptionsThatDoNotFit) {

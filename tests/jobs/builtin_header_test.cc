@@ -50,7 +50,7 @@ TEST(HeaderTest, EitherSideOfAJoinMayBeSentToAllTasks) {
     const LocalResult result =
         job.Run("join", {"--left", "l", "--right", "r", "--left-on", "user", "--right-on", "user"});
     ASSERT_TRUE(result.ok) << result.error;
-    ASSERT_EQ(result.stages.back().op, "join.probe");
+    ASSERT_EQ(result.stages.back().op, "join.lookup");
     EXPECT_EQ(result.header, "user,time,page,id,right_page\n");
   }
 }

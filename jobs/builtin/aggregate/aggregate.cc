@@ -96,14 +96,14 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   rows_config.Set("buckets", EncodeTexts(buckets.widths)).Set("time_format", time_format);
   // All records of a group have one key, unless it has streams of values.
   const bool streams = !Streams(agg.measures).empty();
-  auto& rows = plan.Map("rows", "aggregate.rows")
+  auto& rows = plan.Map("rows", "aggregate.fold")
                    .Configure(rows_config)
                    .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                    .Read(Edge::kBroadcast, columns)
                    .Shuffle({.sorted = false, .custom_partition = streams});
   Config write_config;
   write_config.Set("groups", groups).Set("measures", EncodeMeasures(agg.measures)).Set("names", EncodeTexts(names));
-  auto& write = plan.Reduce("groups", "aggregate.groups").Configure(format.AddTo(write_config)).GroupByHash(rows);
+  auto& write = plan.Reduce("groups", "aggregate.write").Configure(format.AddTo(write_config)).GroupByHash(rows);
   if (groups == 0) write.Tasks(1);
   write.WriteFiles(format.OutputFormat());
 }
@@ -111,8 +111,8 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
 }  // namespace
 
 void AddAggregate(Library& library) {
-  library.Add<FoldRows>("aggregate.rows", kPure)
-      .Add<WriteGroups>("aggregate.groups", kPure)
+  library.Add<FoldRows>("aggregate.fold", kPure)
+      .Add<WriteGroups>("aggregate.write", kPure)
       .AddJob<PlanAggregate>(
           "aggregate",
           "group the rows of CSV inputs by columns and aggregate others\n"

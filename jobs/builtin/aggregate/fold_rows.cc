@@ -48,9 +48,9 @@ void FoldRows::Map(const Block& block, Out& out) {
         continue;
       }
       const std::string_view value = row[ColumnOf(m.column)];
-      if (value.empty()) continue;  // an empty field has no value
+      if (IsNull(value)) continue;
       const std::string_view by = m.by < 0 ? std::string_view() : row[ColumnOf(m.by)];
-      if (m.by >= 0 && by.empty()) continue;
+      if (m.by >= 0 && IsNull(by)) continue;
       if (m.stream >= 0 && feeds_[static_cast<size_t>(&m - measures_.data())]) AddToStream(number, m, value);
       if (const size_t grown = TakeValue(m, value, by, numbers_[static_cast<size_t>(m.column)], state); grown != 0) {
         heap_ += grown;
@@ -97,7 +97,7 @@ void FoldRows::AppendGroup(std::string_view group, std::string* key) const {
 void FoldRows::ParseNumbers(const CsvRow& row) {
   for (const int aggregated : number_columns_) {
     const uint32_t at = ColumnOf(aggregated);
-    if (!row[at].empty() && !Decimal::Parse(row[at], &numbers_[static_cast<size_t>(aggregated)]))
+    if (!IsNull(row[at]) && !Decimal::Parse(row[at], &numbers_[static_cast<size_t>(aggregated)]))
       RefuseField(at, "number");
   }
 }
@@ -105,7 +105,8 @@ void FoldRows::ParseNumbers(const CsvRow& row) {
 void FoldRows::ParseBuckets(const CsvRow& row) {
   for (size_t b = 0; b < buckets_.size(); ++b) {
     const uint32_t at = column(groups_ - buckets_.size() + b);
-    if (!buckets_[b].Of(row[at], &bucket_fields_[b])) RefuseField(at, "time: " + buckets_[b].format().Wanted());
+    if (!buckets_[b].Of(IsNull(row[at]) ? std::string_view() : row[at], &bucket_fields_[b]))
+      RefuseField(at, "time: " + buckets_[b].format().Wanted());
   }
 }
 

@@ -85,17 +85,11 @@ std::string WriteGroups::FieldOf(size_t measure) {
 void WriteGroups::Finish(Out& out) {
   if (!open_) return;
   output_.Header(names_, out);
-  line_.clear();
+  fields_.clear();
   std::string_view rest = group_;
-  for (size_t g = 0; g < groups_; ++g) {
-    if (g > 0) line_ += dialect_.separator;
-    AppendCsvField(KeyCodec<std::string>::TakePart(&rest), &line_, dialect_);
-  }
-  for (size_t m = 0; m < measures_.size(); ++m) {
-    if (groups_ + m > 0) line_ += dialect_.separator;
-    AppendCsvField(FieldOf(m), &line_, dialect_);
-  }
-  output_.Line(line_, out);
+  for (size_t g = 0; g < groups_; ++g) fields_.emplace_back(KeyCodec<std::string>::TakePart(&rest));
+  for (size_t m = 0; m < measures_.size(); ++m) fields_.emplace_back(FieldOf(m));
+  output_.Made([&](std::string* line) { AppendRow(fields_, dialect_, line); }, context(), out);
 }
 
 }  // namespace mr::builtin

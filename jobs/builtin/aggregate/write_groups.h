@@ -33,7 +33,8 @@ class WriteGroups : public HashReducer<std::string, std::string, Text, Text> {
   std::vector<Measure> measures_;
   std::vector<ValueStream> streams_;
   bool open_ = false;
-  std::string group_, line_;
+  std::string group_;
+  std::vector<std::string> fields_;  // of the row that is written
   std::vector<FoldState> states_, folded_;
   std::vector<uint64_t> different_;  // values of each stream of texts
   std::vector<Quantile> quantiles_;  // by measure; unused for other folds

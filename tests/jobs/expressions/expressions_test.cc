@@ -144,6 +144,38 @@ TEST(RowTransformTest, FiltersAndComputes) {
               ElementsAre("|-"));
 }
 
+TEST(RowTransformTest, ANamedColumnTakesThePlaceOfThatOfTheStarInEitherOrder) {
+  const std::vector<std::string> lines = {"1,x"};
+  EXPECT_THAT(Rows({.select = "c = upper(c), *"}, "a=int,c=text", lines), ElementsAre("1|X"));
+  EXPECT_THAT(Rows({.select = "*, c = upper(c), d = a"}, "a=int,c=text", lines), ElementsAre("1|X|1"));
+  EXPECT_THAT(Rows({.select = "*, d = a + 1"}, "a=int,x=text,x=text", {"1,p,q"}), ElementsAre("1|p|q|2"));
+  EXPECT_THAT(Refusal({.select = "x"}, "a=int,x=text,x=text"), HasSubstr("two columns 'x'"));
+}
+
+TEST(RowTransformTest, AColumnWithoutValuesInTheSampleIsComparedAsANumberOrAText) {
+  RowTransform rows;
+  std::vector<Column> columns = Columns("status=text,name=text");
+  for (Column& column : columns) column.known = false;
+  ASSERT_EQ(rows.Compile({.where = "status >= 500 AND name = 'x'"}, columns, kConstants), "");
+  const auto keeps = [&](const char* line) {
+    CsvRow row;
+    row.Parse(line);
+    const CsvRow* out = nullptr;
+    std::string why;
+    return rows.Apply(row, 1, &out, &why);
+  };
+  EXPECT_EQ(keeps("1000,x"), RowTransform::Result::kKeep);
+  EXPECT_EQ(keeps("60,x"), RowTransform::Result::kDrop);
+  EXPECT_EQ(keeps(",x"), RowTransform::Result::kDrop);
+  EXPECT_EQ(keeps("n/a,x"), RowTransform::Result::kBad);
+}
+
+TEST(RowTransformTest, NothingDependsOnTheTimeZoneOfTheWorker) {
+  EXPECT_THAT(Rows({.where = "tz = 'UTC'"}, "tz=text,m=text", {"UTC,x"}), ElementsAre("UTC|x"));
+  EXPECT_THAT(Rows({.select = "t = datetime('2024-01-01', m)"}, "tz=text,m=text", {"UTC,localtime"}),
+              ElementsAre(HasSubstr("bad: --select has no result: local time unavailable")));
+}
+
 TEST(RowTransformTest, EqualRowsGetEqualRandomNumbersInEveryAttempt) {
   const std::vector<std::string> lines = {"1", "1", "1"};
   const auto first = Rows({.select = "r = random(), s = random()"}, "a=int", lines);
@@ -188,6 +220,7 @@ TEST(RowTransformTest, RefusesWhatIsNoExpressionOverARow) {
            {"a = 1 order by a", "syntax error"},
            {"a = = 1", "syntax error"},
            {"load_extension('x')", "load_extension() is not available"},
+           {"rowid <= 10", "rows have no rowid"},
            {"randomblob(4) = c", "randomblob() is not available"},
            {"nosuch(a)", "no such function: nosuch"},
            {"c regexp '('", "the pattern '(' is not valid"},
@@ -207,8 +240,10 @@ TEST(MistakesTest, ComparisonsOfTextsWithNumbersAreRefused) {
     const auto tokens = Tokenize(text, &wrong);
     return FindMistake(tokens, Columns("a=int,c=text"));
   };
-  for (const char* text : {"c > 5", "5 < c", "a = 1 AND c >= -2", "NOT c = 1", "c BETWEEN 1 AND 2", "\"c\" > 5",
-                           "strftime('%H', c) > 9", "9 < substr(c, 1, 2)", "(c > 5)", "CASE WHEN c > 5 THEN 1 END"}) {
+  for (const char* text :
+       {"c > 5", "5 < c", "a = 1 AND c >= -2", "NOT c = 1", "c BETWEEN 1 AND 2", "\"c\" > 5", "c NOT BETWEEN 1 AND 5",
+        "-5 < c", "(c) > 5", "c > (5)", "c > +5", "row.c > 5", "((c)) = ((-1))", "strftime('%H', c) > 9",
+        "9 < substr(c, 1, 2)", "(c > 5)", "CASE WHEN c > 5 THEN 1 END"}) {
     EXPECT_NE(mistake(text), "") << text;
   }
   for (const char* text : {"a > 5", "c > '5'", "length(c) > 5", "c + 0 > 5", "CAST(c AS INTEGER) > 5", "a || c > 5 + 1",
