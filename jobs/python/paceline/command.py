@@ -49,8 +49,8 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     """Returns keyword arguments as words of a command line.
 
     A name of one letter becomes -n, another one --name, with - in place of _. A trailing _ is dropped, for names that
-    are words of Python (`lambda_`). True is an option without a value; False and None leave it out; a list, tuple or
-    set repeats it; a mapping gives KEY=VALUE for each pair.
+    are words of Python (`lambda_`). True is an option without a value; False and None leave it out. An iterable, such as
+    a list, repeats it. A mapping gives KEY=VALUE for each pair, without those of None, and with true and false.
     """
     words: list[str] = []
     for name, value in options.items():
@@ -62,14 +62,21 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
                 words.append(word)
             elif one is False or one is None:
                 continue
-            elif short and str(one) == "":
+            elif short and _text(one) == "":
                 words += [word, ""]
             else:  # attached, since a value may begin with -
-                words.append(word + ("" if short else "=") + str(one))
+                words.append(word + ("" if short else "=") + _text(one))
     return words
 
 
 def _values(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
-        return [f"{key}={one}" for key, one in value.items()]
-    return value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        return [f"{_text(key)}={_text(one)}" for key, one in value.items() if one is not None]
+    single = isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable)
+    return [value] if single else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)

@@ -123,7 +123,8 @@ def error_of(exit_code: int, out: str, err: str) -> PacelineError:
     except (ValueError, KeyError, TypeError):
         pass
     lines = [line for line in err.splitlines() if line.strip()]
-    first = next((i for i, line in enumerate(lines) if line.startswith("mrctl: ")), None)
+    # The last one: notes on the job may stand before it.
+    first = next((i for i in reversed(range(len(lines))) if lines[i].startswith("mrctl: ")), None)
     if first is None:
         return cls("\n".join(lines) or f"mrctl ended with exit code {exit_code}", exit_code=exit_code)
     hint = "\n".join(line.strip() for line in lines[first + 1:] if line.startswith("  "))

@@ -14,11 +14,18 @@ import weakref
 from typing import IO, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from .command import Mrctl, option_words
-from .errors import Interrupted, PacelineError, UsageError, error_of
+from .errors import DeadlineMissed, InternalError, Interrupted, PacelineError, UsageError, error_of
 from .progress import Progress
 from .result import Result
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+# Options of `mrctl submit` that leave no job to follow, or belong to this module.
+_NOT_OF_SUBMIT = {
+    "detach": "submit returns as soon as the job is accepted, and close() stops following it",
+    "dry_run": "run `mrctl submit --dry-run`", "help": "run `mrctl help JOB`",
+    "status_fd": "read Job.progress, or iterate over Job.follow()"
+}
 
 
 def submit(job: Union[PathLike, Mapping[str, Any]], args: Sequence[str] = (), *,
@@ -31,18 +38,22 @@ def submit(job: Union[PathLike, Mapping[str, Any]], args: Sequence[str] = (), *,
         job: A built-in job ("wordcount"), a job of the library `lib`, a job file (.toml or .json), or a job file as a
             dictionary.
         args: Further words for the job, such as ["-e", "error"].
-        input: Files, directories and globs.
+        input: Files, directories and globs; "-" is the standard input of this process.
         output: The output directory. A local job without one writes to a temporary directory, which is removed with
             the job and its results.
         local: True, or the number of workers: runs here on a private cluster. Else on the cluster of `master`.
         master: The master, HOST:PORT. Default: as mrctl finds it (MR_MASTER, mr.toml).
         mrctl: The program mrctl. Default: the environment variable MR_MRCTL, else mrctl in the PATH.
         **options: Options of the job and of `mrctl submit`, as in `by="city"`, `agg=["sum(amount)", "count"]`,
-            `conf={"max_split_bytes": "64m"}`, `n=5`; see `option_words`.
+            `conf={"max_split_bytes": "64m"}`, `n=5`; see `option_words`. Not detach, dry_run, help and status_fd.
 
     Raises:
+        UsageError: The arguments cannot be submitted.
         PacelineError: The job was refused; the class follows from the reason.
     """
+    for name, hint in _NOT_OF_SUBMIT.items():
+        if options.get(name) is not None and options[name] is not False:
+            raise UsageError(f"submit has no option {name}", code="invalid_argument", hint=hint)
     local_words = [] if not local else ["--local" if local is True else f"--local={local}"]
     directory = None
     if output is None:
@@ -51,14 +62,21 @@ def submit(job: Union[PathLike, Mapping[str, Any]], args: Sequence[str] = (), *,
                              hint="give a directory of the block store, such as output='/out'")
         directory = _TemporaryDirectory()
         output = os.path.join(directory.path, "out")
-    inputs = [input] if input is None or isinstance(input, (str, os.PathLike)) else list(input)
-    word, document = ("-", json.dumps(job)) if isinstance(job, Mapping) else (os.fspath(job), None)
-    words = [*local_words, word,
-             *option_words({"input": [one for one in inputs if one is not None], "output": output}),
+    inputs = [input] if input is None or isinstance(input, (str, bytes, os.PathLike)) else list(input)
+    inputs = [os.fsdecode(one) for one in inputs if one is not None]
+    document = json.dumps(job) if isinstance(job, Mapping) else None
+    word = "-" if isinstance(job, Mapping) else os.fsdecode(job)
+    if document is not None and "-" in inputs:
+        raise UsageError("a job file that is a dictionary has the standard input of mrctl, so '-' is no input for it",
+                         code="invalid_argument", hint="give the input as a file, or the job as the path of a file")
+    stdin: Union[None, int, str] = document
+    if document is None and "-" not in (word, *inputs):
+        stdin = subprocess.DEVNULL
+    words = [*local_words, word, *option_words({"input": inputs, "output": output}),
              *option_words(options)]
     if args:
         words += ["--", *args]
-    return Job(Mrctl(mrctl, master), ["submit", *words], local=bool(local), stdin=document, directory=directory)
+    return Job(Mrctl(mrctl, master), ["submit", *words], local=bool(local), stdin=stdin, directory=directory)
 
 
 def attach(job: str, *, master: Optional[str] = None, mrctl: Optional[str] = None) -> Job:
@@ -85,7 +103,8 @@ class Job:
     commands that follow and kill it; a local job is stopped.
     """
 
-    def __init__(self, mrctl: Mrctl, words: Sequence[str], *, local: bool, stdin: Optional[str] = None,
+    def __init__(self, mrctl: Mrctl, words: Sequence[str], *, local: bool,
+                 stdin: Union[None, int, str] = subprocess.DEVNULL,
                  directory: Optional[_TemporaryDirectory] = None) -> None:
         self._mrctl = mrctl
         self.local = local
@@ -172,8 +191,15 @@ class Job:
         return self
 
     def result(self) -> Result:
-        """Waits for the end of the job and returns its output."""
-        self.wait()
+        """Waits for the end of the job and returns its output, also of a job that succeeded after its deadline.
+
+        Raises:
+            JobFailed, JobKilled, Interrupted: It did not succeed.
+        """
+        try:
+            self.wait()
+        except DeadlineMissed:
+            pass  # it succeeded
         return Result(self._mrctl, self.progress.raw["output"], self._directory)
 
     def counters(self) -> dict[str, dict[str, int]]:
@@ -227,6 +253,24 @@ class Job:
 
     def _read(self, status: IO[bytes]) -> None:
         """Takes what mrctl reports, until its end. Runs on a thread of its own, so that mrctl never waits for us."""
+        error: Optional[PacelineError] = InternalError("the reports of mrctl were not read to their end")
+        try:
+            error = self._take(status)
+        except Exception as failed:  # pylint: disable=broad-exception-caught
+            error = InternalError(f"a report of mrctl cannot be read: {type(failed).__name__}: {failed}",
+                                  hint="mrctl and the module paceline may have different versions")
+            self._process.terminate()  # nobody follows the job any more
+        finally:
+            with self._changed:
+                self._error = error
+                self._ended = True
+                self._changed.notify_all()
+            self._process.wait()  # after a failure it may still be ending
+            for file in (self._out, self._err):
+                file.close()
+
+    def _take(self, status: IO[bytes]) -> Optional[PacelineError]:
+        """Returns the error of the job, if it has one."""
         with status:
             for line in status:
                 with self._changed:
@@ -246,10 +290,14 @@ class Job:
                 end = Progress.of(document["job"])
                 self._changes += end != self._last
                 self._last = end
-            if code != 0:
-                self._error = error_of(code, out, err)
-            self._ended = True
-            self._changed.notify_all()
+            last = self._last
+        if code != 0:
+            return error_of(code, out, err)
+        if last is None or not last.ended:
+            state = "no state" if last is None else f"the state {last.state}"
+            return InternalError(f"mrctl ended without an error and before the end of the job; it reported {state}",
+                                 hint="paceline.attach follows a job of a cluster again")
+        return None
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -275,17 +323,22 @@ class _TemporaryDirectory:
 
 
 def _start(mrctl: Mrctl, words: Sequence[str],
-           stdin: Optional[str]) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes], IO[bytes]]:
-    """Starts mrctl. Returns it, what it reports, and the files with its output and errors."""
+           stdin: Union[None, int, str]) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes], IO[bytes]]:
+    """Starts mrctl. Returns it, what it reports, and the files with its output and errors.
+
+    stdin: A text, None for that of this process, or as for Popen.
+    """
     read, write = os.pipe()
     out, err, source = (tempfile.TemporaryFile() for _ in range(3))  # pylint: disable=consider-using-with
     try:
-        source.write((stdin or "").encode())
-        source.seek(0)
+        if isinstance(stdin, str):
+            source.write(stdin.encode())
+            source.seek(0)
         # A process group of its own: a terminal's Ctrl-C reaches this process alone, which passes it on once.
         process = subprocess.Popen(  # pylint: disable=consider-using-with
-            mrctl.argv("-o", "json", words[0], "--status-fd", str(write), *words[1:]), stdin=source, stdout=out,
-            stderr=err, pass_fds=(write,), start_new_session=True)
+            mrctl.argv("-o", "json", words[0], "--status-fd", str(write), *words[1:]),
+            stdin=source if isinstance(stdin, str) else stdin, stdout=out, stderr=err, pass_fds=(write,),
+            start_new_session=True)
     except BaseException:
         os.close(read)
         raise

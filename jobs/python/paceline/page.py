@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import ssl
 import urllib.error
+import urllib.parse
 import urllib.request
 from http.cookiejar import CookieJar
 from typing import Any, Optional
@@ -29,12 +31,14 @@ class Page:
 
     def __init__(self, master: Optional[str] = None, *, mrctl: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, cafile: Optional[str] = None) -> None:
-        handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPCookieProcessor(CookieJar())]
+        # No proxy of the environment: it would get the token, and seldom reaches a master.
+        handlers: list[urllib.request.BaseHandler] = [
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar())
+        ]
         if cafile is not None:
             handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=cafile)))
         self._opener = urllib.request.build_opener(*handlers)
-        if token is not None:
-            self._opener.addheaders.append(("Authorization", f"Bearer {token}"))
+        self._token = token
         if token is None or url is None:
             link = Mrctl(mrctl, master).call("page")["page"]["id"]
             base, _, login = link.partition("/login?")
@@ -45,21 +49,30 @@ class Page:
     def get(self, path: str = "") -> dict[str, Any]:
         """Returns a document below /api/v1, such as "jobs", "jobs/job_1_0017/report" or "workers".
 
+        Characters that a URL cannot have are quoted.
+
         Raises:
+            Unavailable: The port does not answer.
             NotFound: There is no such document.
             NotAllowed: It is not for this user.
         """
-        return json.loads(self._open(f"{self.url}/api/v1/{path}".rstrip("/")))
+        quoted = urllib.parse.quote(path, safe="/?&=%+,:@")
+        return json.loads(self._open(f"{self.url}/api/v1/{quoted}".rstrip("/")))
 
     def _open(self, url: str) -> bytes:
+        request = urllib.request.Request(url)
+        if self._token is not None:  # not for the host of a redirection
+            request.add_unredirected_header("Authorization", f"Bearer {self._token}")
         try:
-            with self._opener.open(url, timeout=60) as reply:
-                return reply.read()
-        except urllib.error.HTTPError as failed:
-            with failed:
-                raise _error_of(failed.code, failed.read()) from None
-        except urllib.error.URLError as failed:
-            raise Unavailable(f"the master's pages at {url.split('?')[0]} cannot be reached: {failed.reason}",
+            try:
+                with self._opener.open(request, timeout=60) as reply:
+                    return reply.read()
+            except urllib.error.HTTPError as failed:
+                with failed:
+                    raise _error_of(failed.code, failed.read()) from None
+        except (OSError, http.client.HTTPException) as failed:
+            why = getattr(failed, "reason", None) or str(failed) or type(failed).__name__
+            raise Unavailable(f"the master's pages at {url.split('?')[0]} cannot be read: {why}",
                               code="unavailable") from None
 
 

@@ -7,10 +7,10 @@ import json
 import os
 import subprocess
 import tempfile
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, Optional, Sequence, Union
 
 from .command import Mrctl
-from .errors import PacelineError, UsageError, error_of
+from .errors import NotFound, UsageError, error_of
 
 # Longest field of a row, as long as a record may be.
 _FIELD_BYTES = 16 << 20
@@ -35,13 +35,17 @@ class Result:
 
     @property
     def header(self) -> str:
-        """The dialect of the header, such as "csv" or "csv(0x3b,0x22)"; empty if the output has none."""
+        """The dialect of the header, such as "csv" or "csv(0x3b,0x22)"; empty if the output has none.
+
+        Raises:
+            PacelineError: The output cannot be read.
+        """
         if self._header is None:
             try:
                 success = b"".join(self._cat(self.uri + "/_SUCCESS"))
-                self._header = json.loads(success).get("header", "")
-            except PacelineError:
-                self._header = ""  # not an output of a job, or only a part of one
+            except NotFound:
+                return ""  # not an output of a job, or only a part of one
+            self._header = json.loads(success).get("header", "") if success else ""
         return self._header
 
     def chunks(self) -> Iterator[bytes]:
@@ -57,16 +61,14 @@ class Result:
         """Yields the rows of a table as dictionaries.
 
         Args:
-            fields: The names of the columns, for an output without a header.
+            fields: The names of the columns, in place of those in the header.
             encoding: Of the text.
         """
-        if not self.header and fields is None:
+        header = self.header
+        if not header and fields is None:
             raise UsageError(f"{self.uri} has no header, so the names of its columns are not known",
                              code="invalid_argument", hint="give rows() their names, or read lines()")
-        # Of the whole process: the module csv has no other limit.
-        csv.field_size_limit(max(csv.field_size_limit(), _FIELD_BYTES))
-        text = (line.decode(encoding, "surrogateescape") + "\n" for line in _split(self.chunks()))
-        yield from csv.DictReader(text, fieldnames=fields, **_dialect(self.header or "csv"))
+        yield from _rows(self.lines(encoding), fields, header)
 
     def to_pandas(self, **options: Any) -> Any:
         """Returns the output as a pandas.DataFrame.
@@ -78,12 +80,17 @@ class Result:
         """
         import pandas  # pylint: disable=import-outside-toplevel
 
-        if not self.header and "names" not in options:
+        header = self.header
+        if not header and "names" not in options:
             return pandas.DataFrame({"line": list(self.lines())})
-        dialect = _dialect(self.header or "csv")
-        read = {"sep": dialect["delimiter"], "quoting": dialect.get("quoting", csv.QUOTE_MINIMAL)}
+        dialect = _dialect(header or "csv")
+        read: dict[str, Any] = {"sep": dialect["delimiter"], "quoting": dialect.get("quoting", csv.QUOTE_MINIMAL)}
         if dialect["quotechar"] is not None:
             read["quotechar"] = dialect["quotechar"]
+        else:  # each newline ends a row, and nothing else does
+            read.update(lineterminator="\n", skip_blank_lines=False)
+        if header:
+            read["header"] = 0  # also where `names` replace it
         with tempfile.TemporaryFile() as whole:
             for chunk in self.chunks():
                 whole.write(chunk)
@@ -127,6 +134,27 @@ def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from others
     if last := b"".join(begun):
         yield last
+
+
+def _rows(lines: Iterator[str], fields: Optional[Sequence[str]], header: str) -> Iterator[dict[str, Any]]:
+    """Yields rows as csv.DictReader does. header: the dialect of the first line; empty: there is no header."""
+    dialect = _dialect(header or "csv")
+    rows: Iterator[list[str]]
+    if dialect["quotechar"] is None:  # the module csv refuses a carriage return within a field
+        rows = (line.split(dialect["delimiter"]) for line in lines)
+    else:
+        # Of the whole process: the module csv has no other limit.
+        csv.field_size_limit(max(csv.field_size_limit(), _FIELD_BYTES))
+        rows = (row for row in csv.reader((line + "\n" for line in lines), **dialect) if row)
+    first = next(rows, None) if header else None
+    names = list(fields if fields is not None else first or [])
+    for row in rows:
+        named: dict[Any, Any] = dict(zip(names, row))
+        if len(row) > len(names):
+            named[None] = row[len(names):]
+        for name in names[len(row):]:
+            named[name] = None
+        yield named
 
 
 def _dialect(header: str) -> dict[str, Any]:

@@ -102,6 +102,32 @@ class LocalTest(WithDirectory):
         with paceline.submit("grep", input=sales, e="Oslo", local=True) as job:
             self.assertEqual(list(job.result().to_pandas()["line"]), ["Oslo;1", "Oslo;4"])
 
+        with paceline.submit("select", ["--output-format", "tsv"], input=self.write("t.csv", 'a,b\nx,1\n,2\n'),
+                             local=True) as job:
+            frame = job.result().to_pandas(names=["c", "d"], keep_default_na=False)
+            self.assertEqual(frame.to_dict("records"), [{"c": "x", "d": 1}, {"c": "", "d": 2}])
+
+    def test_an_input_may_be_standard_input(self):
+        script = """
+            print(sorted(paceline.submit("wordcount", input="-", local=True).result()))
+            """
+        with self.run_script(script, stdin=subprocess.PIPE) as process:
+            out, err = process.communicate("a b a\n", timeout=60)
+        self.assertEqual(out, "['a\\t2', 'b\\t1']\n", err)
+
+    def test_a_report_that_cannot_be_read_ends_the_following(self):
+        source = self.write("in", "a\n")
+        with unittest.mock.patch("paceline.job.Progress.of", side_effect=KeyError("state")):
+            with self.assertRaisesRegex(paceline.InternalError, "a report of mrctl cannot be read: KeyError"):
+                paceline.submit("wordcount", input=source, local=True)
+        self.assertTrue(self.nothing_left())
+
+    def test_the_header_of_an_unreadable_output_is_an_error_and_not_empty(self):
+        unread = paceline.result.Result(paceline.Mrctl(), "/out")  # of a master that does not answer
+        with self.assertRaises(paceline.Unavailable):
+            unread.header
+        self.assertEqual(paceline.result.Result(paceline.Mrctl(), f"file://{self.directory}/absent").header, "")
+
     def test_a_job_file_may_be_a_dictionary(self):
         source = self.write("in", "x 1\ny 2\nx 3\n")
         steps = {"step": [{"job": "grep", "args": ["-e", "x"]}, {"job": "wordcount"}]}
@@ -137,10 +163,11 @@ class LocalTest(WithDirectory):
             job.wait()
         self.assertTrue(self.nothing_left())
 
-    def run_script(self, script):
+    def run_script(self, script, stdin=None):
         """Starts Python with the script, in a process group of its own like that of a shell's command."""
         return subprocess.Popen([sys.executable, "-u", "-c", "import paceline\n" + textwrap.dedent(script)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+                                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                start_new_session=True)
 
     def test_ctrl_c_stops_a_local_job_and_says_so(self):
         script = """

@@ -6,9 +6,12 @@ import hashlib
 import os
 import pathlib
 import pickle
+import socket
 import sys
 import tempfile
+import threading
 import unittest
+import unittest.mock
 import zipfile
 
 MODULE = pathlib.Path(__file__).resolve().parents[3] / "jobs" / "python"
@@ -31,6 +34,13 @@ class OptionWordsTest(unittest.TestCase):
             "-e-x", "--input=a b"
         ])
 
+    def test_values_of_other_types_become_the_words_that_they_mean(self):
+        words = paceline.option_words({
+            "conf": {"a": True, "b": None, "c": pathlib.Path("d")}, "agg": (one for one in ["x", "y"]), "path": b"e",
+            "keys": {"k": 1}.keys()
+        })
+        self.assertEqual(words, ["--conf=a=true", "--conf=c=d", "--agg=x", "--agg=y", "--path=e", "--keys=k"])
+
     def test_an_empty_value_of_a_letter_is_a_word_of_its_own(self):
         self.assertEqual(paceline.option_words({"e": "", "name": ""}), ["-e", "", "--name="])
 
@@ -51,6 +61,9 @@ class ErrorTest(unittest.TestCase):
         error = errors.error_of(7, "", "note\nmrctl: there is no such path\n  mrctl fs ls shows them\n")
         self.assertIsInstance(error, paceline.NotFound)
         self.assertEqual((error.message, error.hint), ("there is no such path", "mrctl fs ls shows them"))
+        late = errors.error_of(8, "{}", "mrctl: a note\nmrctl: the deadline was missed\n  by 2 s\n")
+        self.assertIsInstance(late, paceline.DeadlineMissed)
+        self.assertEqual((late.message, late.hint), ("the deadline was missed", "by 2 s"))
         self.assertEqual(errors.error_of(139, "", "").message, "mrctl ended with exit code 139")
 
     def test_a_missing_mrctl_is_named(self):
@@ -81,6 +94,69 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(result._dialect("csv(0x3b,0x27)"), {"strict": True, "delimiter": ";", "quotechar": "'"})
         none = result._dialect("csv(0x09,none)")
         self.assertEqual((none["delimiter"], none["quoting"]), ("\t", csv.QUOTE_NONE))
+
+
+    def test_rows_without_quotes_end_at_newlines_alone_and_may_be_empty(self):
+        tsv = "csv(0x09,none)"
+        rows = list(result._rows(iter(["a\tb", '"x\ry\tz', "", "1\t2\t3"]), None, tsv))
+        self.assertEqual(rows, [{"a": '"x\ry', "b": "z"}, {"a": "", "b": None}, {"a": "1", "b": "2", None: ["3"]}])
+        self.assertEqual(list(result._rows(iter(["a", ""]), None, tsv)), [{"a": ""}])
+
+    def test_given_names_replace_those_of_the_header(self):
+        for header, lines in (("csv", ['"a,b",c', "", '"1\n2",3']), ("csv(0x2c,none)", ["a,c", "1,3"])):
+            first = "1\n2" if header == "csv" else "1"
+            self.assertEqual(list(result._rows(iter(lines), ["x", "y"], header)), [{"x": first, "y": "3"}])
+        self.assertEqual(list(result._rows(iter(["1,3"]), ["x", "y"], "")), [{"x": "1", "y": "3"}])
+        self.assertEqual(list(result._rows(iter([]), None, "csv")), [])
+
+
+class SubmitTest(unittest.TestCase):
+
+    def test_options_that_leave_no_job_to_follow_are_refused(self):
+        for option in ({"detach": True}, {"dry_run": True}, {"help": True}, {"status_fd": 0}):
+            with self.assertRaisesRegex(paceline.UsageError, f"no option {next(iter(option))}"):
+                paceline.submit("wordcount", input="in", local=True, mrctl="/nowhere", **option)
+
+    def test_a_dictionary_and_an_input_cannot_both_be_standard_input(self):
+        with self.assertRaisesRegex(paceline.UsageError, "'-' is no input"):
+            paceline.submit({"step": []}, input=["in", "-"], local=True, mrctl="/nowhere")
+
+
+class PageTest(unittest.TestCase):
+    """The page against a server of this process."""
+
+    def serve(self, reply):
+        """Returns the address of a server that answers one request, and the list that gets the request."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        requests = []
+
+        def answer():
+            connection, _ = listener.accept()
+            with connection:
+                requests.append(connection.recv(65536).decode())
+                connection.sendall(reply)
+
+        server = threading.Thread(target=answer, daemon=True)
+        server.start()
+        self.addCleanup(server.join, 10)
+        return f"http://127.0.0.1:{listener.getsockname()[1]}", requests
+
+    def test_the_token_goes_to_the_master_alone_and_not_through_a_proxy(self):
+        other, redirected = self.serve(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        moved = f"HTTP/1.1 302 Found\r\nLocation: {other}/\r\nContent-Length: 0\r\n\r\n".encode()
+        url, requests = self.serve(moved)
+        with unittest.mock.patch.dict(os.environ, {"http_proxy": "http://127.0.0.1:1", "no_proxy": ""}):
+            self.assertEqual(paceline.Page(url=url, token="secret").get("jobs/a b?x=1"), {})
+        self.assertIn("GET /api/v1/jobs/a%20b?x=1 ", requests[0])
+        self.assertIn("Bearer secret", requests[0])
+        self.assertNotIn("secret", redirected[0])
+
+    def test_a_port_that_breaks_off_is_unavailable(self):
+        for reply in (b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}"):
+            url, _ = self.serve(reply)
+            with self.assertRaises(paceline.Unavailable):
+                paceline.Page(url=url, token="secret").get("jobs")
 
 
 class ProgressTest(unittest.TestCase):
