@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/abi/operator_table.h"
 
@@ -79,6 +80,28 @@ inline std::string InputFault(const InputUse& use) {
            " of stage '" + use.writer + "' is partitioned by the whole key, so a group would be spread over tasks: " +
            (use.writes.partition ? "" : "derive operator '" + use.writer_op + "' from mr::ByFirst, and ") +
            "set `custom_partition` for that port, as in Shuffle({.custom_partition = true})";
+  }
+  return "";
+}
+
+// Returns the error of a stage with tasks that read equal keys from different partitions, or "". inputs: all of the
+// stage. A task reads the partition of its own number from each all-to-all input, so these need one partitioner.
+inline std::string PartitionFault(const std::vector<InputUse>& inputs) {
+  const InputUse* first = nullptr;
+  for (const InputUse& use : inputs) {
+    const bool side = use.calls.side && !use.grouped && use.input + 1 == use.inputs;
+    if (!use.all_to_all || side || use.tasks == 1) continue;
+    if (first == nullptr) first = &use;
+    if (first->custom_partition == use.custom_partition) continue;
+    const InputUse& custom = use.custom_partition ? use : *first;
+    const InputUse& hash = use.custom_partition ? *first : use;
+    const auto name = [](const InputUse& one) {
+      return "port " + std::to_string(one.port) + " of stage '" + one.writer + "'";
+    };
+    return "stage '" + use.stage + "' would get equal keys in different tasks: " + name(custom) +
+           " has `custom_partition`, and " + name(hash) +
+           " is partitioned by a hash of the key. Give both ports the same partitioner, or leave `custom_partition` "
+           "out";
   }
   return "";
 }

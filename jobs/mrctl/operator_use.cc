@@ -43,6 +43,7 @@ std::vector<std::string> UseFaults(const Plan& plan) {
       const PlanPort& port = stage.ports[p];
       add(PortFault({stage.name, stage.op, *calls, p, port.combine, port.custom_partition}));
     }
+    std::vector<InputUse> uses;
     for (uint32_t i = 0; i < stage.inputs.size(); ++i) {
       const PlanInput& input = stage.inputs[i];
       InputUse use{stage.name, stage.op, *calls, stage.tasks, i, static_cast<uint32_t>(stage.inputs.size())};
@@ -57,7 +58,9 @@ std::vector<std::string> UseFaults(const Plan& plan) {
         use.custom_partition = input.port < from.ports.size() && from.ports[input.port].custom_partition;
       }
       add(InputFault(use));
+      uses.push_back(std::move(use));
     }
+    add(PartitionFault(uses));
   }
   return faults;
 }

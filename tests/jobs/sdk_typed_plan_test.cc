@@ -103,6 +103,16 @@ TEST(TypedPlanTest, AShuffleMayBeSetByHand) {
   EXPECT_THROW(unsorted.Reduce("total", total, other), PlanError);
 }
 
+TEST(TypedPlanTest, AShuffleAfterItsReaderIsRefused) {
+  Library library;
+  const auto split = library.Operator<Split>("split");
+  const auto total = library.Operator<Total>("total");
+  JobPlan plan;
+  auto words = plan.Map("words", split).ReadFiles();
+  plan.Reduce("total", total, words).WriteFiles();
+  EXPECT_THROW(words.Shuffle({.combine = false}), PlanError);
+}
+
 TEST(TypedPlanTest, AStageWithSeveralPortsRuns) {
   Library library;
   const auto split = library.Operator<Split>("split");
@@ -129,6 +139,12 @@ TEST(TypedPlanTest, StagesWithAndWithoutTypesStandInOnePlan) {
   });
   EXPECT_EQ(LocalJob(library.table()).Input("in", "a\na\n").Run("mixed").Output(), "a\t2\n");
 }
+
+class Spread : public LineMapper<std::string, int64_t>, public Partitioner<std::string> {
+ public:
+  void Map(std::string_view line, Out& out) { out.Emit(line, 1); }
+  uint32_t Partition(std::string_view, uint32_t) const { return 0; }
+};
 
 class Looks : public LineMapper<Text, Text>, public SideInput<std::string, std::string> {
  public:
@@ -158,6 +174,37 @@ TEST(TypedPlanTest, AnOperatorWithASideInputNeedsOne) {
   });
   LocalJob job(library.table(), {.split_bytes = 2});
   EXPECT_EQ(SortedOutput(job.Input("names", "xone\nytwo\n", 0).Input("log", "y\nx\n", 1).Run("side")), "one\ntwo\n");
+}
+
+TEST(TypedPlanTest, TheSideInputIsTheLastOne) {
+  Library library;
+  const auto looks = library.Operator<Looks>("looks");
+  const auto pairs = library.MapLines<std::string, std::string>("pairs", [](std::string_view, auto&) {});
+  JobPlan plan;
+  auto table = plan.Map("table", pairs).ReadFiles(0);
+  plan.Map("looks", looks).SideInput(table).ReadFiles(1).WriteFiles();
+  try {
+    plan.Json();
+    FAIL() << "taken";
+  } catch (const PlanError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("stage 'looks' reads a further input after SideInput()"));
+  }
+}
+
+// Two inputs, only one with a partitioner of its own, named by strings.
+TEST(TypedPlanTest, InputsWithDifferentPartitionersAreRefusedUnlessOneTaskReadsAll) {
+  const auto run = [](uint32_t tasks) {
+    Library library;
+    library.Add<Spread>("spread", MR_DETERMINISTIC).Add<Total>("total", MR_DETERMINISTIC);
+    library.AddJob("sum", "", [=](JobPlan& plan) {
+      auto& own = plan.Map("own", "spread").ReadFiles().Shuffle({.custom_partition = true});
+      auto& hash = plan.Map("hash", "spread").ReadFiles().Shuffle();
+      plan.Reduce("total", "total").Group(own).Group(hash).Tasks(tasks).WriteFiles();
+    });
+    return LocalJob(library.table()).Input("in", "a\n").Run("sum");
+  };
+  EXPECT_THAT(run(3).error, HasSubstr("stage 'total' would get equal keys in different tasks"));
+  EXPECT_EQ(run(1).Output(), "a\t2\n");
 }
 
 class ByTime : public LineMapper<std::pair<std::string, int64_t>, std::string>, public ByFirst<std::string, int64_t> {
@@ -283,6 +330,15 @@ TEST(LambdaOperatorTest, AnOperatorMayDeclareFurtherPorts) {
   const LocalResult result = LocalJob(library.table()).Input("in", "b\naa\nb\n").Run("both");
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(SortedOutput(result), "1 b b\n2 aa\naa\t1\nb\t2\n");
+}
+
+TEST(LambdaOperatorTest, ALibraryThatIsGoneFreesItsPlanFunctions) {
+  for (const char* const text : {"a\n", "b\n"}) {
+    Library library;
+    const auto copy = library.MapLines("copy", [](std::string_view line, auto& out) { out.Line(line); });
+    library.AddJob("copy", "", [=](JobPlan& plan) { plan.Map("copy", copy).ReadFiles().WriteFiles(); });
+    EXPECT_EQ(LocalJob(library.table()).Input("in", text).Run("copy").Output(), text);
+  }
 }
 
 TEST(LambdaOperatorTest, OnePlanFunctionIsNotTwoJobs) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 #include <vector>
@@ -126,6 +127,8 @@ Result<const mr_library*> LoadLibrary(const std::string& path) {
   const mr_library* library = nullptr;
   try {
     library = table();
+  } catch (const std::exception& e) {
+    return InvalidArgument(path + ": " MR_LIBRARY_SYMBOL "() threw: " + e.what());
   } catch (...) {
     return InvalidArgument(path + ": " MR_LIBRARY_SYMBOL "() threw");
   }

@@ -50,7 +50,7 @@ inline constexpr bool kTakesArgs = std::is_invocable_v<F&, const std::vector<std
 template <class F>
 concept PlanLambda = kTakesArgs<F> || std::is_invocable_v<F&, JobPlan&>;
 
-// The plan function of one job, by its type: the C table has no place for captured handles.
+// The plan function of one job of a living Library, by its type: the C table has no place for captured handles.
 template <class F>
 struct StoredPlan {
   static inline std::string job;
@@ -70,6 +70,10 @@ struct StoredPlan {
 class Library {
  public:
   Library() = default;
+  // The plan functions of its jobs end with it. Another Library may then add jobs with the same functions.
+  ~Library() {
+    for (void (*forget)() : forget_) forget();
+  }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
@@ -150,6 +154,7 @@ class Library {
       throw JobError("jobs '" + Stored::job + "' and '" + name + "' have the same plan function; write it twice");
     Stored::job = name;
     Stored::plan.emplace(std::move(plan));
+    forget_.push_back([] { Stored::plan.reset(); });
     return AddJob<&Stored::Run>(names_.emplace_back(name).c_str(), names_.emplace_back(help).c_str());
   }
 
@@ -177,7 +182,8 @@ class Library {
     return Operator<Op>(name, sdk::FlagsWith<Extras...>());
   }
 
-  std::deque<std::string> names_;  // a deque: the table has their addresses
+  std::vector<void (*)()> forget_;  // reset the plan functions
+  std::deque<std::string> names_;   // a deque: the table has their addresses
   std::deque<mr_operator> operators_;
   std::deque<mr_job> jobs_;
   std::vector<const mr_operator*> operator_pointers_;

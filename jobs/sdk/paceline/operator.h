@@ -200,7 +200,8 @@ class HashCombiner {
 };
 
 // Added to a mapper: chooses partitions, by uint32_t Partition(KeyView<K> key, uint32_t partitions). It returns a
-// number below `partitions`, the same for equal keys. Requires: custom_partition at the port in the plan.
+// number below `partitions`, the same for equal keys. Requires: custom_partition at the port in the plan; the
+// same function in all operators whose output one stage groups or joins, because task j reads partition j of each.
 template <class K>
 class Partitioner {
  public:

@@ -36,9 +36,11 @@ struct FileOptions {
 
 // Settings of a shuffle port.
 struct ShuffleOptions {
-  bool sorted = true;             // required by readers that group
-  bool combine = false;           // run the operator's Combiner
-  bool custom_partition = false;  // use the operator's Partitioner
+  bool sorted = true;    // required by readers that group
+  bool combine = false;  // run the operator's Combiner
+  // Use the operator's Partitioner. Requires: all all-to-all inputs of a reader use the same partitioner, or none does,
+  // unless it has one task. Else equal keys would go to different tasks.
+  bool custom_partition = false;
 };
 
 // A table that the job reads, and the columns that it needs. The submit checks it and refuses the job if a column is
@@ -58,7 +60,7 @@ struct RowExpressions {
   std::vector<std::string> nulls;    // fields that are NULL; empty: the empty field
   std::string decimal = ".";         // mark of real numbers
   size_t joined = 0;                 // number of joined tables; 0: rows are not joined
-  std::vector<std::string> hidden;  // by joined table: the column that the joined row does not have, or ""
+  std::vector<std::string> hidden;   // by joined table: the column that the joined row does not have, or ""
 };
 
 // Facts that a plan may depend on. By default none is known.
@@ -223,7 +225,8 @@ class JobPlan {
     int grouped_ = 0, hashed_ = 0;
     size_t named_ = 0;
     bool files_ = false;
-    bool side_ = false;  // the operator has a side input that no call has named
+    bool side_ = false;   // the operator has a side input that no call has named
+    size_t side_at_ = 0;  // inputs up to the side input, which must be the last; 0: none
     std::vector<std::string> inputs_;
     std::vector<Port> ports_;
   };

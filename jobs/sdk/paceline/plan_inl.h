@@ -20,6 +20,11 @@ PACELINE_INLINE JobPlan::Stage& JobPlan::Stage::ReadUris(const std::vector<std::
 }
 
 PACELINE_INLINE JobPlan::Stage& JobPlan::Stage::Shuffle(const ShuffleOptions& options) {
+  for (const Port& port : ports_) {
+    if (!port.derived) continue;
+    throw PlanError("stage '" + name_ + "' gets a Shuffle() after a typed stage has read it, which would be a port " +
+                    std::to_string(ports_.size()) + " that nothing reads: call Shuffle() before");
+  }
   ports_.push_back({options, ""});
   return *this;
 }
@@ -106,6 +111,10 @@ PACELINE_INLINE void JobPlan::Stage::Check() const {
     throw PlanError(who + "has files and other ports; a stage has either files or shuffle ports");
   }
   if (side_) throw PlanError(who + "has an operator with a side input: name it by SideInput()");
+  if (side_at_ != 0 && side_at_ != inputs_.size()) {
+    throw PlanError(who +
+                    "reads a further input after SideInput(); the side input is the last one: call SideInput() last");
+  }
   if (inputs_.empty() && tasks_ == 0) {
     throw PlanError(who + "reads nothing, so the plan must say how many Tasks() it has");
   }

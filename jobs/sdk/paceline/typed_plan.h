@@ -13,11 +13,12 @@
 // a combiner, and partitioned by the operator's partitioner if it has one. Shuffle(options) sets them by hand.
 //
 // The compiler checks: the key and value types of each edge, of combiners, partitioners and side inputs; that an
-// operator fits Map, Reduce or Join; that a SortedReducer has its partitioner, and both sides of a shuffle their
-// Comparator; that lines of text are text. If types disagree, the error names `Emits<operator, key, value>` and
-// `Takes<operator, key, value>`. Types agree if they are equal, or integers of one size and sign, or text (std::string,
-// mr::Text); mr::AnyBytes agrees with all. Lines, blocks and the inputs of a RawOperator are not checked. Stages that
-// name operators by strings and typed stages may stand in one plan (TypedStage::untyped).
+// operator fits Map, Reduce or Join; that a SortedReducer has its partitioner; that all or none of the inputs of a
+// Reduce or Join have one; that both sides of a shuffle have their Comparator; that lines of text are text. If types
+// disagree, the error names `Emits<operator, key, value>` and `Takes<operator, key, value>`. Types agree if they are
+// equal, or integers of one size and sign, or text (std::string, mr::Text); mr::AnyBytes agrees with all. Lines, blocks
+// and the inputs of a RawOperator are not checked. Stages that name operators by strings and typed stages may stand in
+// one plan (TypedStage::untyped).
 #pragma once
 
 #include <cstdint>
@@ -152,6 +153,19 @@ constexpr auto TakesOf() {
   }
 }
 
+// Whether an all-to-all edge from this port is spread by the operator's own partitioner.
+template <class W, uint32_t kPort>
+inline constexpr bool kOwnPartition = kPort == 0 && HasPartition<W>;
+
+// Fails to compile unless all inputs of a stage have a partitioner of their own, or none. kOwn: one for each input.
+template <bool... kOwn>
+constexpr void CheckPartitioners() {
+  constexpr size_t kCount = (size_t{kOwn} + ... + 0);
+  static_assert(kCount == 0 || kCount == sizeof...(kOwn),
+                "mr: all inputs of a Reduce or Join need the same partitioner, or none: else equal keys of two inputs "
+                "go to different tasks. Derive each operator that the stage reads from the same mr::Partitioner");
+}
+
 // Fails to compile unless the port's records fit `Reader`, a Takes.
 template <class W, uint32_t kPort, class Reader>
 constexpr void CheckEdge() {
@@ -160,9 +174,13 @@ constexpr void CheckEdge() {
   if constexpr (kPort == 0 && HasCombine<W>) {
     static_assert(sizeof(Edge<Writer, Combines<W, typename W::CombineKey, typename W::CombineValue>>) > 0);
   }
-  if constexpr (kPort == 0 && HasPartition<W>) {
+  if constexpr (kOwnPartition<W, kPort>) {
     static_assert(Agree<typename W::PartitionKey, typename W::KeyOut>::value,
                   "mr: the partitioner takes another type of key than its operator emits");
+  }
+  if constexpr (kPort == 0 && HasCompare<W>) {
+    static_assert(Agree<typename W::CompareKey, typename W::KeyOut>::value,
+                  "mr: the Comparator takes another type of key than its operator emits");
   }
 }
 
@@ -174,6 +192,7 @@ class TypedPort {
  public:
   // Prefer TypedStage::Output.
   explicit TypedPort(JobPlan::Stage* stage) : stage_(stage) {}
+  static constexpr bool kOwnPartition = sdk::kOwnPartition<Op, kPort>;
   // Returns the stage that writes the port.
   JobPlan::Stage& stage() const { return *stage_; }
 
@@ -220,7 +239,8 @@ class TypedStage {
   TypedStage ReadInParts(const TypedStage<W>& from) const {
     return ReadInParts(PortOf(from));
   }
-  // Reads the operator's side input over a broadcast edge. Requires: an operator with mr::SideInput; call it last.
+  // Reads the operator's side input over a broadcast edge. Requires: an operator with mr::SideInput; no
+  // further input of the stage after it. Errors: JobPlan::Json throws PlanError for one.
   template <class From>
   TypedStage SideInput(const From& from) const {
     static_assert(sdk::HasSide<Op>, "mr: this operator has no side input: derive it from mr::SideInput<key, value>");
@@ -235,7 +255,8 @@ class TypedStage {
     return TypedPort<Op, kPort>(stage_);
   }
 
-  // Adds the next shuffle port with these options, in place of those that follow from its readers.
+  // Adds the next shuffle port with these options, in place of those that follow from its readers. Errors: PlanError
+  // after a typed stage has read a port of this one.
   TypedStage Shuffle(const ShuffleOptions& options) const {
     stage_->Shuffle(options);
     return *this;
@@ -314,7 +335,7 @@ class TypedStage {
     ShuffleOptions options;
     options.combine = kPort == 0 && shuffled && sdk::HasCombine<W>;
     options.sorted = grouped || options.combine;
-    options.custom_partition = kPort == 0 && shuffled && sdk::HasPartition<W>;
+    options.custom_partition = shuffled && sdk::kOwnPartition<W, kPort>;
     from.NeedPort(kPort, options);
   }
 
@@ -331,16 +352,24 @@ class TypedStage {
     Derive<W, kPort>(Edge::kBroadcast, false, from.stage());
     stage_->Read(Edge::kBroadcast, from.stage(), kPort);
     stage_->side_ = false;
+    if (stage_->side_at_ == 0) stage_->side_at_ = stage_->inputs_.size();
   }
+
+  template <class From>
+  static constexpr bool kOwnPartitionOf = decltype(PortOf(std::declval<const From&>()))::kOwnPartition;
 
   // Reads one input of a Reduce or Join stage.
   template <uint32_t kInput, class W, uint32_t kPort>
   void Group(const TypedPort<W, kPort>& from) const {
-    static_assert(Op::kKind != sdk::Kind::kSorted || sdk::HasPartition<W>,
+    static_assert(Op::kKind != sdk::Kind::kSorted || sdk::kOwnPartition<W, kPort>,
                   "mr: a SortedReducer needs all keys with one first part in one partition: derive the operator that "
                   "it reads from mr::ByFirst");
     static_assert(sdk::HasCompare<Op> == sdk::HasCompare<W>,
                   "mr: a Comparator belongs to both operators of a shuffle, the writer and the one that groups");
+    if constexpr (sdk::HasCompare<Op> && sdk::HasCompare<W>) {
+      static_assert(sdk::Agree<typename Op::CompareKey, typename W::CompareKey>::value,
+                    "mr: the Comparators of a shuffle's writer and of its reader take different types of keys");
+    }
     if constexpr (Op::kKind == sdk::Kind::kHash) {
       Connect<kInput>(Edge::kAllToAll, false, from);
       stage_->GroupByHash(from.stage(), kPort);
@@ -371,6 +400,7 @@ TypedStage<Op> JobPlan::Reduce(const std::string& name, const OperatorHandle<Op>
                 "mr: JobPlan::Reduce takes a Reducer, HashReducer or SortedReducer; mappers go to JobPlan::Map, and a "
                 "Joiner to JobPlan::Join");
   static_assert(sizeof...(From) > 0, "mr: a reduce stage needs an input: plan.Reduce(\"name\", operator, stage)");
+  sdk::CheckPartitioners<TypedStage<Op>::template kOwnPartitionOf<From>...>();
   TypedStage<Op> stage(&Add(Role::kReduce, name, op.name()));
   (stage.template GroupFrom<0>(from), ...);
   return stage;
@@ -381,6 +411,8 @@ TypedStage<Op> JobPlan::Join(const std::string& name, const OperatorHandle<Op>& 
                              const Right& right) {
   static_assert(Op::kKind == sdk::Kind::kJoin,
                 "mr: JobPlan::Join takes a Joiner; reducers go to JobPlan::Reduce, mappers to JobPlan::Map");
+  sdk::CheckPartitioners<TypedStage<Op>::template kOwnPartitionOf<Left>,
+                         TypedStage<Op>::template kOwnPartitionOf<Right>>();
   TypedStage<Op> stage(&Add(Role::kJoin, name, op.name()));
   stage.template GroupFrom<0>(left);
   stage.template GroupFrom<1>(right);

@@ -90,6 +90,9 @@ PACELINE_DEFINE_LIBRARY(library) {
     plan.Map("looks", looks).ReadFiles().SideInput(counted).WriteFiles();
 #endif
     plan.Reduce("sums", sums, plan.Map("spread", spread).ReadFiles()).WriteFiles();
+#ifdef FAULT_one_partitioner
+    plan.Join("spread_join", join, lefts, plan.Map("spreads", spread).ReadFiles()).WriteFiles();
+#endif
 #ifdef FAULT_comparator
     plan.Reduce("backwards", backwards, counted).WriteFiles();
 #endif

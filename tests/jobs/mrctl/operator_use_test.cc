@@ -52,6 +52,34 @@ TEST(OperatorUseTest, GroupsOfSeveralKeysNeedThePartitionerOfTheirWriterUnlessOn
   EXPECT_THAT(UseFaults(UsePlan("\"partition\"", reader, "", 1)), IsEmpty());
 }
 
+TEST(OperatorUseTest, InputsWithDifferentPartitionersAreAFaultUnlessOneTaskReadsAll) {
+  const auto two = [](const std::string& partition, int tasks, const std::string& kind, bool grouped) {
+    const auto edge = [&](const std::string& from) {
+      return R"({"edge": {"kind": ")" + kind + R"(", "from": ")" + from + R"(", "grouped": )" +
+             (grouped ? "true" : "false") + "}}";
+    };
+    const auto map = [](const std::string& name, const std::string& how) {
+      return R"({"name": ")" + name + R"(", "operator": "m", "inputs": [{"files": {"input": -1, "format": "text"}}],
+        "ports": [{"shuffle": {"sorted": true, "partition": ")" +
+             how + R"("}}]},)";
+    };
+    const auto plan = ParsePlan(R"({"plan": {"version": 1, "stages": [)" + map("a", "custom") + map("b", partition) +
+                                R"({"name": "reduce", "operator": "r", "tasks": )" + std::to_string(tasks) +
+                                R"(, "inputs": [)" + edge("a") + "," + edge("b") +
+                                R"(], "ports": [{"files": {"format": "text"}}]}]},
+      "operators": {"m": 1, "r": 1}, "calls": {"m": ["partition"], "r": []}})");
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return UseFaults(*plan);
+  };
+  for (const bool grouped : {false, true}) {
+    EXPECT_THAT(two("hash", 0, "all_to_all", grouped),
+                ElementsAre(HasSubstr("port 0 of stage 'a' has `custom_partition`, and port 0 of stage 'b' is")));
+  }
+  EXPECT_THAT(two("custom", 0, "all_to_all", true), IsEmpty());
+  EXPECT_THAT(two("hash", 1, "all_to_all", true), IsEmpty());
+  EXPECT_THAT(two("hash", 0, "broadcast", false), IsEmpty());
+}
+
 TEST(OperatorUseTest, AnUnusedPartitionerIsAWarningAndAnUnusedCombinerANote) {
   EXPECT_THAT(UnusedFunctions(UsePlan(R"("combine", "partition")", "\"groups\"", "")),
               ElementsAre(StartsWith("warning: stage 'map' does not use the partitioner of its operator 'm'"),

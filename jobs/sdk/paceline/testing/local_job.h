@@ -196,7 +196,9 @@ class LocalJob {
       stage.ports.push_back(port);
     }
     stage.partitions.assign(stage.ports.size(), 1);
-    for (const auto& i : json["inputs"].items) AddInput(&stage, i, json["inputs"].items.size());
+    std::vector<InputUse> uses;
+    for (const auto& i : json["inputs"].items) uses.push_back(AddInput(&stage, i, json["inputs"].items.size()));
+    sdk::CheckPartitions(uses);
     SetTasks(&stage);
     std::string error;
     const mr_sink sink{&error, [](void* to, mr_bytes part) { static_cast<std::string*>(to)->append(sdk::View(part)); }};
@@ -204,7 +206,7 @@ class LocalJob {
     stages_.push_back(std::move(stage));
   }
 
-  void AddInput(Stage* stage, const sdk::JsonValue& json, size_t json_inputs) {
+  InputUse AddInput(Stage* stage, const sdk::JsonValue& json, size_t json_inputs) {
     StageInput input;
     const Stage* from = nullptr;
     if (json.Has("files")) {
@@ -230,8 +232,8 @@ class LocalJob {
     const Port port = from != nullptr && input.port < from->ports.size() ? from->ports[input.port] : Port();
     if (from != nullptr) use.writer = from->name;
     use.custom_partition = port.custom;
-    sdk::CheckInputUse(use, *stage->op, from != nullptr ? from->op : nullptr, port.combine);
     stage->inputs.push_back(input);
+    return sdk::CheckInputUse(use, *stage->op, from != nullptr ? from->op : nullptr, port.combine);
   }
 
   void AddSplits(Stage* stage, const sdk::JsonValue& json, uint32_t input) {

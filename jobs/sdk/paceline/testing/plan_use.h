@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/abi/operator_calls.h"
 #include "common/abi/type_tags.h"
@@ -16,9 +17,9 @@ inline void CheckPortUse(const std::string& stage, const mr_operator& op, size_t
   if (std::string fault = PortFault(use); !fault.empty()) throw JobError(std::move(fault));
 }
 
-// `writes`: the operator behind an edge, or null for files. `combine`: that of its port. The operators of `use` are set
-// here.
-inline void CheckInputUse(InputUse use, const mr_operator& reads, const mr_operator* writes, bool combine) {
+// `writes`: the operator behind an edge, or null for files. `combine`: that of its port. Returns `use`
+// with its operators.
+inline InputUse CheckInputUse(InputUse use, const mr_operator& reads, const mr_operator* writes, bool combine) {
   use.op = reads.name;
   use.calls = CallsOf(reads);
   if (writes != nullptr) {
@@ -36,6 +37,12 @@ inline void CheckInputUse(InputUse use, const mr_operator& reads, const mr_opera
     if (std::string fault = EdgeFault(edge); !fault.empty()) throw JobError(std::move(fault));
   }
   if (std::string fault = InputFault(use); !fault.empty()) throw JobError(std::move(fault));
+  return use;
+}
+
+// uses: all inputs of a stage.
+inline void CheckPartitions(const std::vector<InputUse>& uses) {
+  if (std::string fault = PartitionFault(uses); !fault.empty()) throw JobError(std::move(fault));
 }
 
 }  // namespace mr::sdk
