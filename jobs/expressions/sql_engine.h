@@ -37,7 +37,7 @@ class SqlEngine {
   // Returns the indexes of the columns that the added expressions read, in ascending order.
   std::vector<uint32_t> UsedColumns() const;
 
-  // Sets the row: a cell per column, of which those of UsedColumns() are read. position: identifies the row, for
+  // Sets the row: one cell per column. Only those of UsedColumns() are read. position: identifies the row, for
   // random(). The cells must live until the last Run for the row.
   void SetRow(const Cell* cells, uint64_t position);
 
