@@ -10,6 +10,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/local_runs.h"
+#include "jobs/mrctl/status_lines.h"
 
 namespace mr::ctl {
 namespace {
@@ -225,6 +226,7 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
   MR_ASSIGN_OR_RETURN(const Values values, Merge(std::move(layers), contexts, &settings));
 
   settings.quiet = flags.quiet;
+  if (flags.status_fd >= 0) MR_RETURN_IF_ERROR(PrepareStatusFd(flags.status_fd));
   settings.status_fd = flags.status_fd;
   settings.verbose = flags.verbose;
   settings.color = !IsTrue(values, "no_color");

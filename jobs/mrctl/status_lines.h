@@ -7,13 +7,18 @@
 
 namespace mr::ctl {
 
+// Checks a descriptor before anything runs, and keeps it from the processes that mrctl starts. Errors: kInvalidArgument
+// if it is not open for writing.
+Status PrepareStatusFd(int fd);
+
 class StatusLines {
  public:
   // fd: borrowed; -1: reports nothing.
   explicit StatusLines(int fd);
 
   // Reports the job. Leaves a change out while the reader has not taken the one before: the next one has all of it. The
-  // end of a job is always reported. Errors: kCancelled if the reader has closed its end.
+  // end of a job is always reported, unless an interrupt ends the wait for the reader. Errors: kCancelled if the reader
+  // has closed its end, and after an interrupt.
   Status Show(const JobStatus& job);
   // Errors: kCancelled if the reader has closed its end.
   Status Check() const;

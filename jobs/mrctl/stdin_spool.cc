@@ -15,6 +15,7 @@
 #include "common/io/files.h"
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/pipe_writer.h"
 #include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
@@ -34,18 +35,6 @@ Status ForEachPiece(const std::function<Status(std::string_view piece)>& take) {
     if (n == 0) return Status::Ok();
     MR_RETURN_IF_ERROR(take(std::string_view(piece.data(), static_cast<size_t>(n))));
   }
-}
-
-// Writes to a pipe of our own, and ends after an interrupt even if its reader takes nothing.
-Status WriteToPipe(int fd, std::string_view bytes) {
-  constexpr size_t kPipeBytes = 4096;  // PIPE_BUF: a pipe with room takes them at once
-  while (!bytes.empty()) {
-    if (WaitForRoom(fd) == Woken::kInterrupted) return InterruptedStatus();
-    const std::string_view next = bytes.substr(0, kPipeBytes);
-    MR_RETURN_IF_ERROR(WriteAll(fd, next));
-    bytes.remove_prefix(next.size());
-  }
-  return Status::Ok();
 }
 
 }  // namespace
@@ -89,7 +78,8 @@ Result<std::unique_ptr<StoredStdin>> StoredStdin::Put(Client& client, const std:
     put = stored->store_->PutFd(path, {}, from.get()).status();
     from.reset();  // whoever writes learns of a failure
   });
-  const Status read = ForEachPiece([&](std::string_view piece) { return WriteToPipe(to.get(), piece); });
+  const Status read =
+      ForEachPiece([&](std::string_view piece) { return WriteToReader(to.get(), piece, OnInterrupt::kStop); });
   to.reset();
   copies.join();
   const std::string what = "cannot store standard input for the job";

@@ -1,11 +1,9 @@
 #include "jobs/mrctl/stdout_reader.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 
 #include "common/io/files.h"
-#include "jobs/mrctl/wait.h"
+#include "jobs/mrctl/pipe_writer.h"
 
 namespace mr::ctl {
 
@@ -17,16 +15,9 @@ Status WriteStdout(std::string_view bytes, bool* reader_left) {
 }
 
 Status PrintPiece(std::string_view piece, bool* reader_left) {
-  constexpr size_t kPipeBytes = 4096;  // PIPE_BUF: a pipe with room takes them at once
-  struct stat at {};
-  const bool file = fstat(1, &at) == 0 && S_ISREG(at.st_mode);
-  while (!piece.empty()) {
-    if (WaitForRoom(1) == Woken::kInterrupted) return InterruptedStatus();
-    const std::string_view next = piece.substr(0, file ? piece.size() : kPipeBytes);
-    MR_RETURN_IF_ERROR(WriteStdout(next, reader_left).With("cannot write the result"));
-    piece.remove_prefix(next.size());
-  }
-  return Status::Ok();
+  const Status written = WriteToReader(1, piece, OnInterrupt::kStop);
+  *reader_left = !written.ok() && errno == EPIPE;
+  return written.code() == Code::kCancelled ? written : written.With("cannot write the result");
 }
 
 }  // namespace mr::ctl

@@ -1,7 +1,9 @@
 #include "jobs/mrctl/config.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -48,6 +50,23 @@ TEST(ConfigTest, GoesFromFlagOverEnvironmentAndFilesToTheDefault) {
   world.env["MR_MASTER"] = "env:1";
   EXPECT_EQ(world.Master(), "env:1");
   EXPECT_EQ(world.Master("flag:1"), "flag:1");
+}
+
+TEST(ConfigTest, AStatusDescriptorIsOpenForWritingAndNotInherited) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  GlobalOptions flags;
+  const auto resolve = [&](int fd) {
+    flags.status_fd = fd;
+    return ResolveSettings(flags, World().Sources()).status();
+  };
+  EXPECT_EQ(resolve(ends[0]).code(), Code::kInvalidArgument);
+  EXPECT_THAT(resolve(ends[0]).message(), HasSubstr("open for reading only; nothing was run"));
+  EXPECT_TRUE(resolve(ends[1]).ok());
+  EXPECT_NE(fcntl(ends[1], F_GETFD) & FD_CLOEXEC, 0);
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_THAT(resolve(ends[1]).message(), HasSubstr("no such descriptor is open; nothing was run"));
 }
 
 TEST(ConfigTest, RefusesAnUnknownKeyAndNamesFileAndNearest) {
