@@ -49,8 +49,8 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     """Returns keyword arguments as words of a command line.
 
     A name of one letter becomes -n, another one --name, with - in place of _. A trailing _ is dropped, for names that
-    are words of Python (`lambda_`). True is an option without a value; False and None leave it out. An iterable, such as
-    a list, repeats it. A mapping gives KEY=VALUE for each pair, without those of None, and with true and false.
+    are words of Python (`lambda_`). True is an option without a value; False and None leave it out. An iterable, such
+    as a list, repeats it. A mapping gives KEY=VALUE for each pair, without those of None, and with true and false.
     """
     words: list[str] = []
     for name, value in options.items():
