@@ -42,6 +42,8 @@ void Arena::ClearProgress() {
   __atomic_store_n(&p->record, task::kNoRecord, __ATOMIC_RELAXED);
   p->crash.causes.store(0, std::memory_order_relaxed);
   p->crash.signal.store(0, std::memory_order_relaxed);
+  p->crash.about.store(task::CrashNote::kRecord, std::memory_order_relaxed);
+  p->crash.exact.store(0, std::memory_order_relaxed);
   p->crash.place_bytes.store(0, std::memory_order_relaxed);
   p->crash.key_bytes.store(0, std::memory_order_relaxed);
   p->crash.value_bytes.store(0, std::memory_order_relaxed);

@@ -64,7 +64,12 @@ bool LogSink::Drain(int pipe) {
   return true;
 }
 
+void LogSink::EndLine() {
+  if (!end_.empty() && end_.back() != '\n') Write("\n");
+}
+
 void LogSink::Note(std::string_view line) {
+  EndLine();
   Write(line);
   Write("\n");
 }

@@ -18,7 +18,9 @@ class LogSink {
   void Open(std::string path);
   // Reads all that is in the pipe, without waiting. Returns false at its end.
   bool Drain(int pipe);
-  // Adds a line of the host itself.
+  // Ends the last line, if it has no end yet.
+  void EndLine();
+  // Adds a line of the host itself, on a line of its own.
   void Note(std::string_view line);
   // Returns the last lines, whole ones if there is room. After a crash: some lines before
   // its report, and the first ones of that.

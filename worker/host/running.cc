@@ -31,6 +31,7 @@ constexpr Duration kKillGrace = Millis(500);
 constexpr Duration kStackGrace = Seconds(3);
 // Without progress for so long, a task is asked for its stack (guesses). With a shorter --task-timeout: parts of that.
 constexpr Duration kFirstSample = Seconds(60), kSecondSample = Seconds(300);
+constexpr int kMostSamples = 20;  // of an attempt; a guess: they show what is slow, and leave the log to the operator
 
 constexpr char kLeaseText[] =
     "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another "
@@ -349,7 +350,10 @@ void Running::LookAfter(Instant now) {
     seen_ = progress;
     seen_packets_ = packets_;
     moved_ = now;
-    if (samples_ > 0) child_->log().Note(kProgressLine);
+    if (samples_ > 0) {
+      child_->DrainLog();
+      child_->log().Note(kProgressLine);
+    }
     samples_ = 0;
   }
   SampleStack(now - moved_);
@@ -361,11 +365,15 @@ void Running::LookAfter(Instant now) {
 // Asks for the stack early, for people who look at the attempt, and again when half of its time is over, to show
 // whether it is still there.
 void Running::SampleStack(Duration idle) {
+  if (all_samples_ == kMostSamples) return;
   const bool limited = spec_.timeout.ns > 0;
   const Duration first = limited ? std::min(kFirstSample, Duration{spec_.timeout.ns / 4}) : kFirstSample;
   const Duration second = limited ? Duration{spec_.timeout.ns / 2} : kSecondSample;
   if ((samples_ == 0 && idle >= first) || (samples_ == 1 && idle >= second)) {
     ++samples_;
+    ++all_samples_;
+    child_->DrainLog();
+    child_->log().EndLine();  // the handler begins a line
     // To the thread that calls the operator.
     syscall(SYS_tgkill, child_->pid(), child_->pid(), task::SampleSignal());
   }

@@ -87,7 +87,8 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   bool ended_ = false;
   std::optional<TaskResult> failure_;
   bool stack_asked_ = false;
-  int samples_ = 0;                // of its stack, since it last made progress
+  int samples_ = 0;  // of its stack, since it last made progress
+  int all_samples_ = 0;
   uint64_t oom_kills_before_ = 0;  // in its control group
   std::optional<task::WireResult> done_;
   bool exited_ = false;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -256,7 +257,7 @@ int CrashedFrames(ucontext_t* context, void** out, int most) {
   return static_cast<int>(std::copy(begin, end, out + 1) - out);
 }
 
-// Waits for the process that translates the stack. Returns whether it did.
+// Waits for the process that translates the stack, and ends it after a time. Returns whether it did.
 bool AwaitTranslation(pid_t pid) {
   for (int round = 0; round < kTranslateRounds; ++round) {
     int status = 0;
@@ -267,6 +268,9 @@ bool AwaitTranslation(pid_t pid) {
     nanosleep(&pause, nullptr);
   }
   kill(pid, SIGKILL);
+  // Nobody else waits for it: it would count in --task_processes until the attempt ends.
+  while (waitpid(pid, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
   return false;
 }
 
@@ -285,6 +289,7 @@ bool WriteTranslated(void* const* frames, int count) {
   argv[count + 2] = nullptr;
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (maps < 0) return false;
+  const pid_t self = getpid();
   // Without a signal at its end, so that the operator's own handlers and waits do not see it. fork() would call
   // handlers of libraries, too.
   const pid_t pid = static_cast<pid_t>(syscall(SYS_clone, 0, 0, 0, 0, 0));
@@ -293,6 +298,9 @@ bool WriteTranslated(void* const* frames, int count) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     alarm(0);
+    // Of the thread that crashed: nobody needs the stack later.
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != self) _exit(127);
     dup2(maps, 0);
     dup2(2, 1);
     execve("/proc/self/exe", argv, environment);
@@ -311,6 +319,7 @@ void WriteStack(void* context) {
 
 // While a sample is taken: the place to which a fault in it returns.
 volatile sig_atomic_t sampling = 0;
+volatile pid_t sampling_thread = 0;  // the jump is for its stack alone
 sigjmp_buf sample_failed;
 
 // Writes where the operator is, and goes on.
@@ -319,6 +328,7 @@ void OnSampleSignal(int, siginfo_t*, void* context) {
   const int saved = errno;
   static CrashNote note;
   if (sigsetjmp(sample_failed, 1) == 0) {
+    sampling_thread = gettid();
     sampling = 1;
     NoteRecordIn(&note);
     Say(kStuckLine);
@@ -338,7 +348,9 @@ void OnSampleSignal(int, siginfo_t*, void* context) {
 
 void OnFatalSignal(int signal, siginfo_t* info, void* context) {
   // The operator may have been interrupted in the middle of a change to what the sample reads.
-  if (sampling != 0 && info->si_code > 0 && getpid() == crash_pid) siglongjmp(sample_failed, 1);
+  if (sampling != 0 && info->si_code > 0 && getpid() == crash_pid && gettid() == sampling_thread) {
+    siglongjmp(sample_failed, 1);
+  }
   const int saved = errno;
   // A fault or a hang in this handler ends the process at once.
   struct sigaction standard {};

@@ -16,8 +16,9 @@
 namespace mr::task {
 namespace {
 
-// Guesses. The crashed process waits for two seconds (crash.cc); names without lines have to be ready by then.
-constexpr uint64_t kMostMemory = 1ull << 30, kMostCpuSeconds = 3;
+// Guesses. The crashed process waits for two seconds (crash.cc); names without lines have to be ready by then. The
+// memory counts for the attempt, which goes on after a sample. Without enough of it, the stack has names and no lines.
+constexpr uint64_t kMostMemory = 96ull << 20, kMostCpuSeconds = 3;
 constexpr Duration kLinesFor = Seconds(1);
 
 // Lowers a limit, and also its maximum.

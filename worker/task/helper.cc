@@ -111,6 +111,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol, const 
   setsid();
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
+  signal(SampleSignal(), SIG_IGN);  // children inherit it: a sample may come before its handler (crash.h)
   if (!PrepareForChildren()) return 1;
   WarmUpBacktrace();
   unsetenv("LD_BIND_NOW");  // it was for this process

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,6 +243,7 @@ int ReplayMain(const std::string& file, bool watched) {
   link.SetFiles(&files);
   WarmUpBacktrace();
   int answered[2] = {-1, -1};  // a byte comes with the result
+  const pid_t watcher = getpid();
   const pid_t child = watched && pipe2(answered, O_CLOEXEC) == 0 ? fork() : 0;
   if (child > 0) {
     close(answered[1]);
@@ -252,6 +254,11 @@ int ReplayMain(const std::string& file, bool watched) {
     if (read(answered[0], &byte, 1) == 1) return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     PrintResult(out, ResultOfDead(status, *link.page()), 0);
     return 1;
+  }
+  if (answered[1] >= 0) {
+    // An operator does not run on when its watcher has been killed.
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != watcher) _exit(1);
   }
   ReportCrashes(link.page());
   PrepareTask(task);

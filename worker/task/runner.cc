@@ -405,6 +405,8 @@ void Runner::CountBatch(const mr_batch& batch) {
 
 Status Runner::CallBatch(const mr_batch& batch) {
   Status status = CallOperator(oper_, "batch", [&] { return oper_.table->batch(oper_.op, &batch); });
+  if (mr_bytes* const at = CrashAt(); at->size > 0)
+    *at = {};  // a key of a call that an exception ended: it may be gone
   if (status.code() == Code::kInvalidArgument) NoteFailedRecord();
   link_->page()->batch_records.store(0, std::memory_order_relaxed);
   SetCrashBatch(nullptr);

@@ -62,6 +62,17 @@ TEST_F(LogSinkTest, TheTailHasTheOperatorsOwnWordsAndNoSamplesOfItsStack) {
   EXPECT_NE(Log("log").find("  #0 Spin()"), std::string::npos) << "they are for people who look at the log";
 }
 
+TEST_F(LogSinkTest, ANoteIsALineOfItsOwn) {
+  sink_.Open(root_ + "/log");
+  sink_.Note("first");
+  Say("half a line");
+  sink_.EndLine();
+  sink_.EndLine();
+  Say("another half");
+  sink_.Note("last");
+  EXPECT_EQ(Log("log"), "first\nhalf a line\nanother half\nlast\n");
+}
+
 TEST_F(LogSinkTest, TheTailHasTheLastWholeLines) {
   sink_.Open("");
   std::string all;
