@@ -166,7 +166,6 @@ Result<std::vector<std::string>> SummaryOf(RunSource& source, bool all_stages) {
   return run.status();
 }
 
-// Prints five lines about a job, with -v all that the master knows; all about a task, an attempt or a worker.
 // Adds the stack of a crash, or of an operator without progress, from the attempt's log. Adds nothing if no log is
 // left.
 void AddStack(const Settings& settings, AttemptId attempt, std::vector<std::string>* lines) {
@@ -175,6 +174,7 @@ void AddStack(const Settings& settings, AttemptId attempt, std::vector<std::stri
   for (const std::string& line : StackOf(log->text).lines) lines->push_back(TerminalText(line));
 }
 
+// Prints five lines about a job, with -v all that the master knows; all about a task, an attempt or a worker.
 Result<int> RunWhy(const Command& command, const Settings& settings) {
   std::vector<Reasons> why;
   for (const std::string& word : command.args) {
