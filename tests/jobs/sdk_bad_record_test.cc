@@ -318,5 +318,24 @@ TEST(PlanTest, MemoryOfAStageIsInTheDocument) {
   EXPECT_NE(LocalJob(Table()).PlanText("names", {}).find("\"memory_bytes\": 314572800"), std::string::npos);
 }
 
+class ThrowsInCombine : public LineMapper<std::string, int64_t>, public Combiner<std::string, int64_t> {
+ public:
+  void Map(std::string_view line, Out& out) { out.Emit(line, 1); }
+  int64_t Combine(std::string_view, Values<int64_t>&) { throw std::runtime_error("no sum"); }
+};
+
+TEST(CombinerTest, AfterAnExceptionTheHostHasNoKeyWhoseBytesAreGone) {
+  mr_open_args args{};
+  args.struct_size = sizeof args;
+  args.tasks = args.inputs = args.ports = 1;
+  const uint32_t partitions = 1;
+  args.partitions = &partitions;
+  const mr_operator table = sdk::Adapter<ThrowsInCombine>::Table("operator", 0);
+  sdk::TestTask task(table, args);
+  EXPECT_THROW(task.Combine(0, {{"a", "1"}}), JobError);
+  EXPECT_EQ(task.host().host()->at->data, nullptr);
+  EXPECT_EQ(task.host().host()->at->size, 0u);
+}
+
 }  // namespace
 }  // namespace mr::runtime

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "common/base/rng.h"
 #include "paceline/csv.h"
 #include "paceline/emitter.h"
@@ -47,6 +49,24 @@ TEST(ForEachWordTest, SplitsAsAByteLoopDoesForAnyBytes) {
 
 TEST(ForEachWordTest, BytesNextToWhiteSpaceInTheTableAreLetters) {
   EXPECT_THAT(Words("a\x08 \x0e\x1f!\x1c"), ElementsAre("a\x08", "\x0e\x1f!\x1c"));
+}
+
+TEST(ForEachLineTest, TheHostSeesTheLineOfTheOutermostCallAndNoneAfterIt) {
+  const char* at = nullptr;
+  sdk::line_at = &at;
+  const std::string_view text = "a\nb";
+  ForEachLine(text, [&](std::string_view line) {
+    ForEachLine("inner\nlines", [](std::string_view) {});
+    EXPECT_EQ(at, line.data());
+    std::thread([] { ForEachLine("lines\nof another thread", [](std::string_view) {}); }).join();
+    EXPECT_EQ(at, line.data());
+  });
+  EXPECT_EQ(at, nullptr);
+  const std::string key = "a group's key";
+  at = key.data();
+  ForEachLine(text, [](std::string_view) {});
+  EXPECT_EQ(at, key.data());
+  sdk::line_at = nullptr;
 }
 
 TEST(ForEachLineTest, TheLastLineNeedsNoNewlineAndEmptyLinesCount) {

@@ -351,8 +351,8 @@ class Adapter {
       Guarded(
           i, 0, [&] { i.op.Reduce(key, total, i.out); }, [&] { return KeyPlace(key, bytes); });
     };
+    const Context::KeyScope scope(&i.context);
     i.table.reduce.Finish([&](V& total, ValueView<V> value) { i.op.Fold(total, value); }, reduce);
-    i.context.AtKey({});
   }
 
   template <class Key>
@@ -404,13 +404,13 @@ class Adapter {
         GroupReader groups(nullptr, nullptr, SameGroup());
         groups.Begin(view, 0);
         std::string scratch;
+        const Context::KeyScope scope(&i->context);
         while (groups.NextGroup()) {
           i->context.AtKey(groups.key());
           Values<V> values(&groups);
           const V folded = i->op.Combine(KeyCodec<typename Op::CombineKey>::Decode(groups.key()), values);
           sink.Add(groups.key(), Encoded<ValueCodec<V>>(folded, &scratch));
         }
-        i->context.AtKey({});
       }
       sink.Flush();
       i->context.FlushCounters();  // the host combines after end(), too

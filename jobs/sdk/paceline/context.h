@@ -62,10 +62,10 @@ class Context {
         files_directory_(MR_HAS(&args, files_directory) ? sdk::View(args.files_directory) : std::string_view()),
         submitted_unix_ms_(MR_HAS(&args, submitted_unix_ms) ? args.submitted_unix_ms : 0) {
     // Another host's may be gone by the time of the next line.
-    sdk::line_at = at_ == &own_at_ ? &sdk::no_line : &at_->data;
+    sdk::line_at = at_ == &own_at_ ? nullptr : &at_->data;
   }
   ~Context() {
-    if (sdk::line_at == &at_->data) sdk::line_at = &sdk::no_line;
+    if (sdk::line_at == &at_->data) sdk::line_at = nullptr;
   }
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -199,6 +199,18 @@ class Context {
     __atomic_store_n(&at_->size, key.size(), __ATOMIC_RELEASE);
     __atomic_store_n(&at_->data, key.data(), __ATOMIC_RELEASE);
   }
+
+  // Ends the group of AtKey when the scope ends, by an exception, too: the key's bytes may be gone then.
+  class KeyScope {
+   public:
+    explicit KeyScope(Context* context) : context_(context) {}
+    ~KeyScope() { context_->AtKey({}); }
+    KeyScope(const KeyScope&) = delete;
+    KeyScope& operator=(const KeyScope&) = delete;
+
+   private:
+    Context* context_;
+  };
 
   // Reports progress: `bytes` of keys and values were taken from the batch. The base classes call it.
   void Taken(uint64_t bytes) {

@@ -13,9 +13,9 @@ namespace mr {
 
 namespace sdk {
 
-// The place where the host of the operator looks for the current line after a crash (mr_host::at). A Context sets it.
-inline const char* no_line = nullptr;
-inline const char** line_at = &no_line;
+// The place where the host of the operator looks for the current line after a crash (mr_host::at), or null. A Context
+// sets it for its thread: lines that other threads of the operator split are not its place.
+inline thread_local const char** line_at = nullptr;
 
 }  // namespace sdk
 
@@ -24,17 +24,17 @@ inline const char** line_at = &no_line;
 template <class F>
 void ForEachLine(std::string_view text, F&& f) {
   const char** const line_at = sdk::line_at;
+  // The key of a group, or the line of an outer call, is the better place.
+  const bool names = line_at != nullptr && __atomic_load_n(line_at, __ATOMIC_RELAXED) == nullptr;
   while (!text.empty()) {
-    __atomic_store_n(line_at, text.data(), __ATOMIC_RELAXED);
+    if (names) __atomic_store_n(line_at, text.data(), __ATOMIC_RELAXED);
     const auto* end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
-    if (end == nullptr) {
-      f(text);
-      return;
-    }
-    const auto length = static_cast<size_t>(end - text.data());
+    const size_t length = end == nullptr ? text.size() : static_cast<size_t>(end - text.data());
     f(text.substr(0, length));
-    text.remove_prefix(length + 1);
+    text.remove_prefix(end == nullptr ? length : length + 1);
   }
+  // Not after an exception: the host asks for the line that threw it.
+  if (names) __atomic_store_n(line_at, nullptr, __ATOMIC_RELAXED);
 }
 
 // Returns whether c is ASCII white space: space, \t \n \v \f \r.
