@@ -203,6 +203,7 @@ class Context {
   // Ends the group of AtKey when the scope ends, by an exception, too: the key's bytes may be gone then.
   class KeyScope {
    public:
+    // The context is borrowed.
     explicit KeyScope(Context* context) : context_(context) {}
     ~KeyScope() { context_->AtKey({}); }
     KeyScope(const KeyScope&) = delete;

@@ -56,11 +56,13 @@ struct TableNeeds {
 // Expressions over the rows of the job's tables, which the submit checks against their headers. They see the columns of
 // each table; those of the first `joined` tables together, if that is not 0.
 struct RowExpressions {
-  std::string where, select, types;  // as in the options of a table job; may be empty
-  std::vector<std::string> nulls;    // fields that are NULL; empty: the empty field
-  std::string decimal = ".";         // mark of real numbers
-  size_t joined = 0;                 // number of joined tables; 0: rows are not joined
-  std::vector<std::string> hidden;   // by joined table: the column that the joined row does not have, or ""
+  std::string where;                // as in the options of a table job, and so the next two; may be empty
+  std::string select;               // of the same kind
+  std::string types;                // of the same kind
+  std::vector<std::string> nulls;   // fields that are NULL; empty: the empty field
+  std::string decimal = ".";        // mark of real numbers
+  size_t joined = 0;                // number of joined tables; 0: rows are not joined
+  std::vector<std::string> hidden;  // by joined table: the column that the joined row does not have, or ""
 };
 
 // Facts that a plan may depend on. By default none is known.
