@@ -2,6 +2,7 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "jobs/mrctl/argv_split.h"
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/progress.h"
 #include "jobs/mrctl/render.h"
@@ -88,7 +89,7 @@ std::string ReplayOfCrash(const JobStatus& job, const std::optional<std::string>
   const std::string attempt = job.error.substr(begin, end - begin);
   if (!ParseAttemptId(attempt) && !ParseLocalPart(attempt)) return "";
   const std::string lib = library.value_or("LIB.so");
-  return "task replay " + attempt + (lib.empty() ? "" : " --lib " + lib) + " --gdb";
+  return "task replay " + attempt + (lib.empty() ? "" : " --lib " + ShellWords({lib})) + " --gdb";
 }
 
 std::string CommandPrefix(const std::string& master) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class LaunchSource {
   virtual Result<std::vector<AttemptStatus>> Attempts(JobId job) = 0;
   // The block store that has the inputs. Errors: kRejected if it is gone.
   virtual Result<std::unique_ptr<dfs::BlockingDfs>> Store() = 0;
+  // Returns the text with the names of attempts that commands take.
+  virtual std::string Shown(const std::string& text) const { return text; }
 };
 
 class ClusterLaunches : public LaunchSource {
@@ -37,13 +40,18 @@ class ClusterLaunches : public LaunchSource {
 class RecordedLaunches : public LaunchSource {
  public:
   explicit RecordedLaunches(report::RecordedRun run) : run_(std::move(run)) {}
-  // Returns the launch of another attempt of the task if this one's is not recorded: they are alike.
+  // Returns the launch of another attempt of the task if this one's is not recorded: they are alike. Variables have the
+  // values of this process, since none are recorded; the first lack of each is reported.
   Result<ReplayTask> Launched(AttemptId attempt) override;
   Result<std::vector<AttemptStatus>> Attempts(JobId) override { return run_.run.attempts; }
   Result<std::unique_ptr<dfs::BlockingDfs>> Store() override;
+  std::string Shown(const std::string& text) const override;
 
  private:
+  void TakeEnvironment(ReplayTask* task);
+
   const report::RecordedRun run_;
+  std::set<std::string> unset_;  // variables
 };
 
 // Returns the launches that replays of the failed attempts of a job need: of at most some attempts, and nothing if the

@@ -1,7 +1,6 @@
 // mrctl task replay: mrtask runs an attempt again on this machine, with the same library and inputs.
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,14 +89,6 @@ Result<ReplaySubject> FindSubject(const std::string& word, const Settings& setti
   return wanted;
 }
 
-// Local runs are recorded without the values of variables, which the user may have set again.
-void TakeEnvironment(ReplayTask* task) {
-  for (KeyValue& variable : task->stage.env) {
-    const char* const value = getenv(variable.key.c_str());
-    if (variable.value.empty() && value != nullptr) variable.value = value;
-  }
-}
-
 }  // namespace
 
 Result<int> RunReplay(const Command& command, const Settings& settings) {
@@ -109,7 +100,6 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
                     "mrctl job attempts JOB lists them, or run the job on a cluster");
   }
   MR_ASSIGN_OR_RETURN(ReplayTask task, std::move(launched));
-  if (wanted.client == nullptr) TakeEnvironment(&task);
   ReplayPlaces places;
   MR_ASSIGN_OR_RETURN(places.library, LibraryOf(task, command.replay_lib));
   ReplayDirectory directory;

@@ -81,10 +81,8 @@ Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& wor
 
 Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) {
   if (task.stage.library.empty()) {
-    const auto& inputs = task.stage.spec.inputs;
-    const bool edges = std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) { return input.is_edge; });
-    if (!given.empty() && !edges) {
-      return InvalidArgument("the attempt ran an operator of the built-in library: omit --lib");
+    if (!given.empty()) {  // it may be that of other stages of the job
+      PrintErr("mrctl: the attempt ran an operator of the built-in library: --lib is not used for it\n");
     }
     return BuiltinLibrary();
   }

@@ -34,8 +34,9 @@ class ReplayDirectory {
 // the job has side files. words: of --files. Errors: kInvalidArgument, if files are missing, differ, or are too many.
 Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& words, const std::string& directory);
 
-// Returns the library for the replay: the built-in one, or the given one. Another build than the attempt ran is
-// reported and taken, since it tries a repaired operator. Errors: kInvalidArgument, if one is missing or not needed.
+// Returns the library for the replay: the built-in one for its operators, whatever is given; else the given one.
+// Another build than the attempt ran is reported and taken, since it tries a repaired operator. Errors:
+// kInvalidArgument, if one is missing.
 Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given);
 
 // Fetches splits into files on this machine.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,7 +122,8 @@ Result<UpstreamTasks::Running> UpstreamTasks::Start(Key key, const Needed& neede
   ReplayPlaces places;
   std::string& library = libraries_[needed.task.stage.library];
   if (library.empty()) {
-    MR_ASSIGN_OR_RETURN(library, LibraryOf(needed.task, places_.given));
+    // Jobs may mix stages of the built-in library and of their own.
+    MR_ASSIGN_OR_RETURN(library, LibraryOf(needed.task, needed.task.stage.library.empty() ? "" : places_.given));
   }
   places.library = library;
   places.segments = SegmentsOf(needed.task);
@@ -140,9 +142,12 @@ Result<UpstreamTasks::Running> UpstreamTasks::Start(Key key, const Needed& neede
   MR_ASSIGN_OR_RETURN(const UniqueFd log, OpenFile(work + "/log", O_WRONLY | O_CREAT | O_EXCL, 0600));
   const std::string program = BinaryDirectory() + "/mrtask";
   const char* const argv[] = {program.c_str(), "replay", document.c_str(), "watched", nullptr};
+  const pid_t self = getpid();
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "cannot start " + program);
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != self) _exit(1);
     for (const int s : {SIGINT, SIGTERM, SIGPIPE}) signal(s, SIG_DFL);
     dup2(out.get(), 1);
     dup2(log.get(), 2);
@@ -162,9 +167,10 @@ Status UpstreamTasks::Await(const Running& running) {
   if (const auto json = ReadFile(work + "/result.json"); json.ok()) {
     if (const auto result = ParseReplay(*json); result.ok()) why = result->message;
   }
-  return WithHint(Rejected("the attempt's input cannot be made again: " + needed_.at(running.key).attempt +
-                           " fails on this machine: " + why),
-                  "replay that attempt to see why: mrctl task replay " + needed_.at(running.key).attempt);
+  const std::string attempt = source_.Shown(needed_.at(running.key).attempt);
+  return WithHint(Rejected("the attempt's input cannot be made again: " + attempt +
+                           " fails on this machine: " + source_.Shown(why)),
+                  "replay that attempt to see why: mrctl task replay " + attempt);
 }
 
 std::vector<ReplayTask> UpstreamTasks::tasks() const {

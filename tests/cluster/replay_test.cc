@@ -184,16 +184,22 @@ TEST_F(ReplayTest, AReduceRunsAgainOnWhatItsMapsMakeAgain) {
 }
 
 TEST_F(ReplayTest, AFailedAttemptOfALocalRunIsReplayedAfterItsClusterIsGone) {
-  Write("local", "a\ncrash in reduce\n");
+  Write("local", "a\nvariable\ncrash in reduce\n");
   SpawnOptions options;
   options.env = {"XDG_STATE_HOME=" + Path("state"), "MR_KEEP_RUNS=200"};
   const auto mrctl = [&](const std::vector<std::string>& args) { return cluster_->Mrctl(args, Seconds(60), options); };
   const RunResult failed = mrctl({"submit", "--local=1", "--lib", Lib(), "replayed", "--max-attempts", "1", "--reduces",
-                                  "1", "--input", Path("local"), "--output", Path("outlocal")});
+                                  "1", "--env", "REPLAYED=1", "--input", Path("local"), "--output", Path("outlocal")});
   EXPECT_EQ(failed.exit, 1);
   const size_t at = failed.err.find("next: mrctl task replay attempt_local_");
   ASSERT_NE(at, std::string::npos) << failed.err;
   const std::string attempt = failed.err.substr(at + 24, failed.err.find(' ', at + 24) - at - 24);
+  // The record has no values of variables. The tasks that make its input need them as well.
+  const RunResult unset = mrctl({"task", "replay", attempt, "--lib", Lib()});
+  EXPECT_EQ(unset.exit, 3) << unset.out << unset.err;
+  EXPECT_THAT(unset.err, AllOf(HasSubstr("$REPLAYED is not set: its tasks see an empty value"),
+                               HasSubstr("mrctl task replay attempt_local_0001_0_m_000000_1")));
+  options.env.push_back("REPLAYED=1");
   const RunResult died = mrctl({"task", "replay", attempt, "--lib", Lib()});
   EXPECT_EQ(died.exit, 1) << died.err;
   EXPECT_THAT(died.out, AllOf(HasSubstr("died of signal 11"), HasSubstr("key 'crash in reduce'")));
@@ -211,6 +217,23 @@ TEST_F(ReplayTest, ALaterStageRunsAgainFromTheFilesOn) {
   const RunResult run = Mrctl({"-o", "json", "task", "replay", top});
   ASSERT_EQ(run.exit, 0) << run.out << run.err;
   EXPECT_EQ(json::parse(run.out)["replay"]["records_out"], 20);
+}
+
+TEST_F(ReplayTest, AJobThatMixesTheBuiltInLibraryAndItsOwnIsReplayed) {
+  Write("mixed", "a\nb\nsay\n");
+  Write("mixed.toml", "lib = '" + Lib() + "'\noutput = '" + Uri("outmixed") + "'\n[[step]]\njob = 'sort'\ninput = '" +
+                          Uri("mixed") + "'\n[[step]]\njob = 'replayed'\n");
+  const std::string reduce = Attempt({Path("mixed.toml")}, "_r_");
+  const RunResult own = Mrctl({"-o", "json", "task", "replay", reduce, "--lib", Lib()});
+  ASSERT_EQ(own.exit, 0) << own.out << own.err;
+  EXPECT_EQ(json::parse(own.out)["replay"]["records_out"], 3);
+  EXPECT_THAT(own.err, HasSubstr(" on this machine to make it again"));
+  // The first stage is built-in; a failure names the job's library for each of its attempts.
+  const std::string job = reduce.substr(reduce.find('_'), reduce.find("_r_") - reduce.find('_'));
+  const std::string first = "attempt" + job.substr(0, job.rfind('_')) + "_0_m_000000_1";
+  const RunResult builtin = Mrctl({"-o", "json", "task", "replay", first, "--lib", Lib()});
+  EXPECT_EQ(builtin.exit, 0) << builtin.out << builtin.err;
+  EXPECT_THAT(builtin.err, HasSubstr("an operator of the built-in library: --lib is not used for it"));
 }
 
 TEST_F(ReplayTest, AMapWhoseInputHasChangedMakesNoInput) {

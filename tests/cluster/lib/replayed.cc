@@ -1,6 +1,7 @@
-// An operator that counts lines, and fails, crashes or looks at a side file at those that tell it to.
+// An operator that counts lines, and fails, crashes or looks at a side file or a variable at those that say so.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "paceline/paceline.h"
@@ -14,6 +15,10 @@ class Lines : public mr::LineMapper<std::string, int64_t> {
     if (line == "crash") raise(SIGSEGV);
     if (line == "look") {
       counter("bytes beside") += static_cast<int64_t>(std::filesystem::file_size(context().side_file("beside")));
+    }
+    if (line == "variable") {
+      const char* const value = std::getenv("REPLAYED");
+      if (value == nullptr || *value == '\0') throw mr::JobError("$REPLAYED is empty");
     }
     if (line == "say") std::printf("said by task %u\n", context().task());
     ++counter("lines");
