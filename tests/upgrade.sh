@@ -125,5 +125,7 @@ LC_ALL=C sort "$WORK/in" | cmp - "$WORK/long.out" || fail "the answer of the lon
 for n in 1 "$(cat "$WORK/short.done")"; do
   "$new/mrctl" fs cat "/short$n" | LC_ALL=C sort | cmp - "$WORK/expected" || fail "the answer of short job $n differs"
 done
-"$new/mrctl" jobs -o ndjson | grep -v '"state":"SUCCEEDED"' && fail "a job did not succeed"
+"$new/mrctl" jobs -o ndjson >"$WORK/jobs" || fail "mrctl jobs fails"
+grep -q '"state":"SUCCEEDED"' "$WORK/jobs" || fail "no job succeeded"
+! grep -v '"state":"SUCCEEDED"' "$WORK/jobs" || fail "a job did not succeed"
 say "upgraded from $FROM: nothing was lost"
