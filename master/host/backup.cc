@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "common/io/files.h"
@@ -14,6 +15,7 @@
 #include "master/host/read_journal.h"
 #include "master/journal/directory.h"
 #include "master/journal/format.h"
+#include "master/journal/witness.h"
 
 namespace mr::master {
 namespace {
@@ -91,6 +93,50 @@ Status CopyJournal(const std::string& from, const std::string& to, uint64_t* byt
   return SyncDirectory(to);
 }
 
+// Returns the path without links, "." and "..", and without slashes at its end.
+std::string Canonical(const std::string& path) {
+  std::error_code failed;
+  const stdfs::path absolute = stdfs::absolute(path).lexically_normal();
+  const stdfs::path real = stdfs::weakly_canonical(absolute, failed);
+  std::string text = (failed ? absolute : real).string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+// Removes what a backup that was not completed left behind. Errors: kRejected: the directory is anything else.
+Status RemovePart(const std::string& part) {
+  struct stat info {};
+  if (lstat(part.c_str(), &info) != 0) {
+    return errno == ENOENT ? Status::Ok() : ErrnoStatus(errno, "cannot look at " + part);
+  }
+  static const std::set<std::string> kNames = {"cluster_id", "journal_witness", "credentials", "journal",
+                                               "profiles",   "audit",           "lib",         "logs"};
+  bool ours = S_ISDIR(info.st_mode), named = false;
+  if (ours) {
+    MR_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(part));
+    for (const std::string& name : names) {
+      ours = ours && kNames.contains(name);
+      named = named || name == "cluster_id" || name == "journal";
+    }
+    ours = ours && (names.empty() || named);
+  }
+  if (!ours) {
+    return Rejected(part + " exists and is no unfinished backup; nothing was changed: move it away, or name another " +
+                    "directory for the backup");
+  }
+  return RemoveTree(part);
+}
+
+// Checks that the journal of the copy, which can be read up to `last`, has all records that were durable when the copy
+// began. A damaged record ends the journal like a record that is being written; only the witness knows the difference.
+Status CheckComplete(const std::string& directory, const std::string& part, uint64_t last) {
+  const auto seen = journal::WitnessFile::Read(part + "/journal_witness");
+  if (!seen.ok() || last >= seen->sequence) return Status::Ok();
+  return Corrupted("the journal in " + directory + " can be read up to record " + std::to_string(last) +
+                   " only, and record " + std::to_string(seen->sequence) + " was durable, so " + part +
+                   " is no backup; see docs/runbook.md (The master refuses to start)");
+}
+
 Status CopyAll(const std::string& from, const std::string& to, uint64_t* bytes) {
   for (const char* name : {"/cluster_id", "/journal_witness"}) {
     // The witness first: the journal that is copied after it has all that it names.
@@ -115,8 +161,7 @@ Status CopyAll(const std::string& from, const std::string& to, uint64_t* bytes) 
 
 Result<BackupMade> MakeBackup(const std::string& directory, const std::string& to) {
   if (!PathExists(directory + "/journal")) return NotFound(directory + " has no journal of a master");
-  const std::string target = stdfs::absolute(to).lexically_normal().string();
-  const std::string source = stdfs::absolute(directory).lexically_normal().string();
+  const std::string target = Canonical(to), source = Canonical(directory);
   if ((target + "/").starts_with(source + "/")) {
     return InvalidArgument("--backup " + to + " is below --data: name a directory elsewhere, best on another disk");
   }
@@ -127,7 +172,7 @@ Result<BackupMade> MakeBackup(const std::string& directory, const std::string& t
   std::string part = to;
   while (part.size() > 1 && part.back() == '/') part.pop_back();
   part += ".part";
-  MR_RETURN_IF_ERROR(RemoveTree(part));
+  MR_RETURN_IF_ERROR(RemovePart(part));
   if (mkdir(part.c_str(), 0700) != 0) return ErrnoStatus(errno, "cannot make " + part);
   BackupMade made;
   MR_RETURN_IF_ERROR(CopyAll(directory, part, &made.bytes));
@@ -135,6 +180,7 @@ Result<BackupMade> MakeBackup(const std::string& directory, const std::string& t
   MasterCore core({.directory = part}, SpecOf);
   auto read = ReadJournal(&core);
   if (!read.ok()) return read.status().With("the copy in " + part + " cannot be read, so it is no backup");
+  MR_RETURN_IF_ERROR(CheckComplete(directory, part, read->end.sequence));
   made.records = read->end.sequence;
   made.epoch = read->end.epoch;
   (void)rmdir(to.c_str());

@@ -112,11 +112,58 @@ TEST_F(BackupTest, WhatCannotBeABackupIsRefused) {
   ASSERT_TRUE(MakeDirectories(Path("full/x")).ok());
   EXPECT_EQ(Backup(Path("full")).exit, 3);
   EXPECT_EQ(Backup(cluster_->master_data() + "/backup").exit, 2);
+  const RunResult slash = RunProgram({BinaryDirectory() + "/mrmaster", "--data", cluster_->master_data() + "/",
+                                      "--backup", cluster_->master_data() + "/backup"});
+  EXPECT_EQ(slash.exit, 2) << slash.err;
+  EXPECT_FALSE(PathExists(cluster_->master_data() + "/backup"));
   const RunResult none =
       RunProgram({BinaryDirectory() + "/mrmaster", "--data", Path("nothing"), "--backup", Path("b")});
   EXPECT_NE(none.exit, 0);
   EXPECT_THAT(none.err, HasSubstr("has no journal of a master"));
   EXPECT_FALSE(PathExists(Path("b")));
+}
+
+TEST_F(BackupTest, AnUnfinishedBackupIsReplacedAndAnyOtherDirectoryIsNot) {
+  ASSERT_TRUE(MakeDirectories(Path("backup.part/photos")).ok());
+  const RunResult other = Backup(Path("backup"));
+  EXPECT_EQ(other.exit, 3) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("no unfinished backup"));
+  EXPECT_TRUE(PathExists(Path("backup.part/photos")));
+  ASSERT_TRUE(RemoveTree(Path("backup.part")).ok());
+  ASSERT_TRUE(MakeDirectories(Path("backup.part/journal")).ok());
+  const RunResult again = Backup(Path("backup"));
+  EXPECT_EQ(again.exit, 0) << again.err;
+}
+
+// Flips a bit in the middle of the segment that is being written. Returns false where it has few records.
+bool DamageNewestSegment(const std::string& journal) {
+  std::string newest;
+  for (const auto& file : std::filesystem::directory_iterator(journal)) {
+    const std::string name = file.path().filename().string();
+    if ((name == "journal" || name.starts_with("journal.")) && name > newest) newest = name;
+  }
+  std::fstream file(journal + "/" + newest, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const size_t end = bytes.find_last_not_of('\0');  // space behind it is preallocated
+  constexpr size_t kHeader = 4096;
+  if (end == std::string::npos || end < kHeader + 2048) return false;
+  const size_t at = (kHeader + end) / 2;
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(bytes[at] ^ 1));
+  return true;
+}
+
+TEST_F(BackupTest, AJournalThatLacksDurableRecordsMakesNoBackup) {
+  const std::string journal = cluster_->master_data() + "/journal";
+  int made = 0;
+  while (!DamageNewestSegment(journal)) {
+    ASSERT_LT(made, 400);
+    ASSERT_EQ(Mrctl({"fs", "mkdir", "/made/" + std::to_string(++made)}).exit, 0);
+  }
+  const RunResult backup = Backup(Path("backup"));
+  EXPECT_NE(backup.exit, 0) << backup.out;
+  EXPECT_THAT(backup.err, HasSubstr("was durable"));
+  EXPECT_FALSE(PathExists(Path("backup")));
 }
 
 }  // namespace
