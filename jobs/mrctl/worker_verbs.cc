@@ -24,6 +24,12 @@ std::string AfterUndrain(Client& client, const NamedWorker& worker) {
   return worker.word + " takes work again";
 }
 
+// Forgetting a worker ends its exclusion, too.
+std::string AfterForget(const NamedWorker& worker) {
+  return worker.word + " is forgotten; stop its mrworker: one that still runs registers again, not excluded (to keep " +
+         "it out: mrctl token revoke worker:NAME)";
+}
+
 // undrain, exclude, include, forget.
 Result<int> SetWorkers(const Command& command, const Settings& settings) {
   const std::string& sub = command.sub;
@@ -37,7 +43,7 @@ Result<int> SetWorkers(const Command& command, const Settings& settings) {
     done.push_back({w.word, sub, "", ""});
     Say(settings, sub == "undrain"   ? AfterUndrain(client, w)
                   : sub == "exclude" ? w.word + " is excluded: it counts as lost until it is included again"
-                  : sub == "forget"  ? w.word + " is forgotten; if it comes back, it gets a new id"
+                  : sub == "forget"  ? AfterForget(w)
                                      : w.word + " may register again; if it runs, it does so within seconds");
   }
   PrintDone(done, settings);

@@ -113,7 +113,7 @@ Result<std::vector<Record>> MasterCore::PrepareForget(WorkerId id, bool force, I
   const std::string name = Name(id) + " (" + worker.name + ")";
   if (worker.alive) {
     return Rejected(name + " is " + worker.Word() + ", and only a worker that is lost, stopped or excluded can be " +
-                    "forgotten: stop it, or give it up with `mrctl worker exclude " + Name(id) + "`");
+                    "forgotten: stop its mrworker first");
   }
   if (!force) {
     if (files_->in_safe_mode()) {
