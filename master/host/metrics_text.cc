@@ -139,7 +139,8 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   WriteFigures(out);
   out->CounterFamily("mr_worker_refused_total", "Attempts that this worker did not start.");
   for (const auto& [id, worker] : core_.scheduler().state().workers()) {
-    out->Sample("worker", Name(id), worker.refused);
+    // The scheduler keeps the numbers of workers that were forgotten.
+    if (core_.workers().all().contains(id)) out->Sample("worker", Name(id), worker.refused);
   }
   out->Counter("mr_journal_syncs_total", "Groups of records synced.", driver_.journal().syncs());
   out->Counter("mr_journal_bytes_total", "Bytes that this master has appended to its journal.",

@@ -10,7 +10,7 @@ namespace mr::master {
 namespace {
 
 // Counts the starts of attempts that one event brings about. Not each start is reported by itself: the first progress
-// of an attempt, or its end, may come before that.
+// of an attempt may come before that. An attempt that ends before both has no start.
 class StartWatch {
  public:
   // Before the event.
@@ -109,6 +109,7 @@ struct Reports::Feeder {
 };
 
 uint64_t Reports::Feeder::operator()(report::Finished finished) {
+  const Duration ran = finished.ran;
   auto answer = reports.core_.PrepareFinished(from, std::move(finished), reports.clock_.Stamp());
   *verdict = answer.verdict;
   if (!answer.record) return answer.sequence;
@@ -124,9 +125,9 @@ uint64_t Reports::Feeder::operator()(report::Finished finished) {
   const StartWatch watch(reports.core_, attempt);
   const Driver::Fed fed = reports.driver_.Feed(*std::move(answer.record));
   *verdict = VerdictOf(attempt, fed.decisions);
-  watch.Count(&reports.start_times_);
-  if (*verdict == Verdict::kWinner && watch.start().ns != 0) {
-    reports.run_times_.Add(reports.clock_.last_stamp() - watch.start());
+  // A short attempt ends before it reports its start, which the master then does not know.
+  if (*verdict == Verdict::kWinner) {
+    reports.run_times_.Add(watch.start().ns != 0 ? reports.clock_.last_stamp() - watch.start() : ran);
   }
   Ended();
   return fed.sequence;

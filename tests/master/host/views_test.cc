@@ -77,6 +77,11 @@ TEST_F(ViewsTest, ARunThatEndsWhileItIsReadIsNotFinal) {
   });
 }
 
+TEST_F(ViewsTest, AttemptsThatEndBeforeTheyReportTheirStartCountInTheRunTimes) {
+  MapsOnA();
+  On([&] { EXPECT_EQ(host_->reports().run_times().Read().counts.back(), 3u); });
+}
+
 TEST_F(ViewsTest, WhatIsNotThereIsNotFound) {
   for (const char* path : {"jobs/job_1_0009", "jobs/job_1_0009/report", "workers/w9"}) {
     EXPECT_EQ(Read(TopicOf(path)).view.status().code(), Code::kNotFound) << path;
