@@ -9,7 +9,7 @@ namespace mr::ctl {
 namespace {
 
 // Guesses: a cluster of this size is checked completely, and nobody waits longer for an answer.
-constexpr size_t kAsked = 16;
+constexpr size_t kAskedWorkers = 16;
 constexpr Duration kPairsTime = Seconds(20);
 
 }  // namespace
@@ -22,16 +22,20 @@ Check CheckPairs(Client& client, const std::vector<WorkerStatus>& workers) {
   for (const WorkerStatus& w : workers) {
     if (w.state == "live" || w.state == "draining" || w.state == "full") here.push_back(&w);
   }
-  const size_t step = (here.size() + kAsked - 1) / kAsked;
+  const size_t step = (here.size() + kAskedWorkers - 1) / kAskedWorkers;
   std::map<std::string, std::vector<std::string>> failed;  // address -> workers that do not reach it
   std::string why, unasked;
-  size_t pairs = 0, asked = 0, broken = 0;
+  size_t pairs = 0, asked = 0, broken = 0, sample = 0, silent = 0;
   bool to_master = false;
   const Instant end = Now() + kPairsTime;
-  for (size_t i = 0; i < here.size() && Now() < end; i += step) {
+  for (size_t i = 0; i < here.size(); i += step) {
+    ++sample;
+    if (Now() >= end) continue;
     const auto peers = client.Reach(*ParseWorkerId(here[i]->id));
     if (!peers.ok()) {
-      // The worker is of an older release or lost, or the caller lacks the role.
+      if (peers.status().code() == Code::kNotAllowed) return NotShown("network");
+      // The worker is of an older release or lost.
+      ++silent;
       if (unasked.empty()) unasked = here[i]->id + ": " + peers.status().message();
       continue;
     }
@@ -46,16 +50,32 @@ Check CheckPairs(Client& client, const std::vector<WorkerStatus>& workers) {
       if (why.empty()) why = peer.status.message();
     }
   }
-  if (asked == 0) {
-    return check(unasked.empty() ? Verdict::kOk : Verdict::kWarn,
-                 unasked.empty() ? "no worker to ask" : "not checked, since no worker could be asked: " + unasked);
+  if (here.empty()) return check(Verdict::kOk, "no worker to ask");
+  const size_t late = sample - asked - silent;
+  std::string left;
+  if (silent > 0)
+    left = std::to_string(silent) + " of " + std::to_string(sample) + " workers gave no answer: " + unasked;
+  if (late > 0) {
+    left += (left.empty() ? "" : "; ") + std::to_string(late) + " of " + std::to_string(sample) +
+            " workers were not asked within " + std::to_string(kPairsTime.ns / Seconds(1).ns) + " s";
   }
+  if (asked == 0) return check(Verdict::kWarn, "not checked: " + left);
   const std::string of = std::to_string(pairs) + " connections from " + std::to_string(asked) +
-                         (asked == 1 ? " worker" : " workers") + " to the master and to other workers";
-  if (broken == 0) return check(Verdict::kOk, of + " work");
+                         (asked < here.size() ? " of " + std::to_string(here.size()) + " workers"
+                          : asked == 1        ? " worker"
+                                              : " workers") +
+                         " to the master and to other workers";
+  if (broken == 0 && left.empty()) return check(Verdict::kOk, of + " work");
+  if (broken == 0) {
+    return check(Verdict::kWarn, of + " work, but others were not checked: " + left,
+                 silent > 0 ? "mrctl why W for workers without an answer; those of an older release cannot check"
+                            : "look for addresses that do not answer (mrctl workers), then run it again");
+  }
   std::vector<std::string> texts;
   for (const auto& [address, from] : failed) texts.push_back(UpTo(from) + " cannot reach " + address);
-  return check(Verdict::kFail, std::to_string(broken) + " of " + of + " fail: " + UpTo(texts) + " (" + why + ")",
+  return check(Verdict::kFail,
+               std::to_string(broken) + " of " + of + " fail: " + UpTo(texts) + " (" + why + ")" +
+                   (left.empty() ? "" : "; " + left),
                std::string(to_master ? "workers connect again to the master at that address after a restart; "
                                      : "workers read blocks and shuffle outputs there, and jobs fail without; ") +
                    "check --bind, --advertise and --port of the daemon at the address, and firewalls in between");

@@ -9,8 +9,8 @@
 namespace mr::ctl {
 
 // Has live workers connect to the master and to each other at the advertised addresses. In a large cluster a sample of
-// workers is asked. Cost: a call per asked worker, each at most some 3 s where addresses do not answer; at most
-// kPairsTime in all.
+// workers is asked. Workers of the sample that gave no answer, or were not asked in time, make the check a warning.
+// Cost: a call per asked worker, each at most some 3 s where addresses do not answer; at most kPairsTime in all.
 Check CheckPairs(Client& client, const std::vector<WorkerStatus>& workers);
 
 }  // namespace mr::ctl

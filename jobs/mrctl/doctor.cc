@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "common/base/text.h"
 #include "common/base/version.h"
@@ -17,14 +18,13 @@
 #include "common/rpc/wait_for_loop.h"
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/bundle.h"
+#include "jobs/mrctl/check_attempts.h"
 #include "jobs/mrctl/check_pairs.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/render.h"
-#include "jobs/mrctl/stack_text.h"
-#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -103,7 +103,7 @@ class Doctor {
     CheckFiles(client, *workers, prefix);
     CheckSlots(*workers, *queues, prefix);
     CheckJobs(client, *jobs, prefix);
-    CheckAttempts(client, *jobs, prefix);
+    for (Check& check : CheckAttempts(client, *jobs, prefix)) checks_.push_back(std::move(check));
     return true;
   }
 
@@ -119,11 +119,7 @@ class Doctor {
     checks_.push_back({id, verdict, text, next});
   }
 
-  // A check for which the roles of this user are too few says nothing about the cluster.
-  void AddNotShown(const std::string& id) {
-    Add(id, Verdict::kWarn, "not checked: it needs the role viewer, operator or admin, and your token has none of them",
-        "run mrctl doctor with a token of a viewer (MR_TOKEN_FILE), or ask somebody who has one");
-  }
+  void AddNotShown(const std::string& id) { checks_.push_back(NotShown(id)); }
 
   // Adds no check of a cluster that asks who connects, as is usual.
   void CheckEntry(const Client& client) {
@@ -452,31 +448,6 @@ class Doctor {
       }
     }
     if (fine) Add("jobs", Verdict::kOk, Number(there) + " not ended, none of them stuck");
-  }
-
-  // Reports attempts whose worker has sampled their stack because they made no progress. They run on until their
-  // --task-timeout, so no other state shows them.
-  void CheckAttempts(Client& client, const std::vector<JobStatus>& jobs, const std::string& prefix) {
-    constexpr size_t kMostLogs = 20;                // a guess: the longest-running attempts of a job
-    constexpr uint64_t kLongAttemptUs = 1'000'000;  // a worker samples none before
-    for (const JobStatus& job : jobs) {
-      if (Ended(job.state)) continue;
-      auto attempts = client.Attempts(job.id);
-      if (!attempts.ok()) continue;
-      std::erase_if(*attempts,
-                    [](const AttemptStatus& a) { return a.state != "running" || a.ran_us < kLongAttemptUs; });
-      std::stable_sort(attempts->begin(), attempts->end(),
-                       [](const AttemptStatus& a, const AttemptStatus& b) { return a.ran_us > b.ran_us; });
-      attempts->resize(std::min(attempts->size(), kMostLogs));
-      for (const AttemptStatus& attempt : *attempts) {
-        const auto log = client.Logs(*ParseAttemptId(attempt.id));
-        const LoggedStack stack = log.ok() ? StackOf(log->text) : LoggedStack();
-        if (stack.lines.empty() || stack.crashed) continue;
-        std::string text = attempt.id + " on " + attempt.worker + ": " + stack.lines[0];
-        if (stack.lines.size() > 1) text += stack.lines[1].substr(1);
-        Add("attempts", Verdict::kWarn, TerminalText(text), prefix + "why " + attempt.id);
-      }
-    }
   }
 
   const Result<Settings>& settings_;

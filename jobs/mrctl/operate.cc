@@ -293,6 +293,12 @@ std::string BundleText(const BundleShown& bundle) {
 
 }  // namespace
 
+Check NotShown(const std::string& id) {
+  return {id, Verdict::kWarn,
+          "not checked: it needs the role viewer, operator or admin, and your token has none of them",
+          "run mrctl doctor with a token of a viewer (MR_TOKEN_FILE), or ask somebody who has one"};
+}
+
 std::string UpTo(const std::vector<std::string>& names) {
   constexpr size_t kNamed = 5;
   std::string text;

@@ -73,6 +73,8 @@ struct Check {
   std::string text;
   std::string next;  // what to do; empty if all is well
 };
+// Returns the check that this user may not make. It says nothing about the cluster.
+Check NotShown(const std::string& id);
 // Returns the first five names, and how many more there are.
 std::string UpTo(const std::vector<std::string>& names);
 // Returns the check of the workers' states. prefix: "mrctl ", for the commands in its text. master: its address.

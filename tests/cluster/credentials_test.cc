@@ -345,6 +345,7 @@ TEST_F(CredentialsClusterTest, AViewerReadsTheReportOfAJobWithoutItsPlan) {
 TEST_F(CredentialsClusterTest, TheDoctorSaysWhichChecksTheRolesOfATokenDoNotAllow) {
   const RunResult run = cluster_->Mrctl({"doctor"}, Seconds(60), With(Person("dan", "submitter")));
   EXPECT_THAT(run.out, HasSubstr("not checked: it needs the role viewer, operator or admin")) << run.err;
+  EXPECT_THAT(run.out, Not(HasSubstr("gave no answer"))) << "the workers were not asked";
   EXPECT_THAT(run.out, Not(HasSubstr("use the mrctl of the master's release")));
   EXPECT_THAT(run.out, Not(HasSubstr("is not allowed")));
   const RunResult all = cluster_->Mrctl({"doctor"}, Seconds(60), With(Person("dora2", "viewer")));

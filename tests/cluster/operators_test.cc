@@ -104,6 +104,7 @@ TEST_F(OperatorsTest, ALostWorkerIsForgottenForGoodAndItsIdIsNotGivenAgain) {
   ASSERT_FALSE(HasFatalFailure());
   forget = Mrctl({"worker", "forget", id});
   EXPECT_EQ(forget.exit, 0) << forget.err;
+  EXPECT_THAT(forget.err, HasSubstr("registers again, not excluded"));
   EXPECT_EQ(StateOf(id), "");
   EXPECT_EQ(Mrctl({"worker", "show", id}).exit, 7);
   EXPECT_EQ(Mrctl({"worker", "forget", id}).exit, 7);
