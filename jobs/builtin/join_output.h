@@ -21,7 +21,7 @@ inline JoinedTables JoinedTablesOf(JoinKind kind, const std::string& right_on) {
 inline Config& AddJoinOutput(const TableFormat& format, Config& config) {
   Config rows;
   AddRowOptions(format.rows, &rows);
-  return format.AddTo(config.Set("joined_rows", rows.Encode()));
+  return format.AddTo(config.Set("joined_rows", rows.Encode()).Set("header", !format.no_header));
 }
 
 class JoinOutput {
@@ -32,13 +32,14 @@ class JoinOutput {
         output_(config),
         options_(RowOptionsOf(Config::Decode(config.Text("joined_rows")))) {
     null_ = options_.values().nulls[0];
+    named_ = config.Bool("header");
   }
 
   // Sets the sides' columns. Required before all below.
   void SetSides(JoinKind kind, const ColumnsFound& left, const ColumnsFound& right, const Context& context) {
     on_ = left.wanted.at(0);
     const JoinedTables joined = JoinedTablesOf(kind, right.columns.at(right.wanted.at(0)).name);
-    const auto columns = JoinedColumns(joined, {left.columns, right.columns});
+    const auto columns = JoinedColumns(joined, {left.columns, right.columns}, named_);
     names_.clear();
     for (const expr::Column& column : columns) names_.push_back(column.name);
     if (!options_.any()) return;
@@ -127,6 +128,7 @@ class JoinOutput {
 
   CsvDialect dialect_;
   std::string null_;
+  bool named_ = true;
   TableOutput output_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> rows_;

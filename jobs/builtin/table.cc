@@ -63,7 +63,11 @@ void TableFormat::AddTo(Args* args) {
 
 void TableFormat::Check(const Args& args) {
   const std::vector<std::string> known = {"csv", "tsv", "jsonl"};
-  const std::string written = WithoutCompression(output_format);
+  std::string written = WithoutCompression(output_format);
+  if (written == "text") {  // csv is text with a header
+    output_format.replace(0, written.size(), "csv");
+    written = "csv";
+  }
   for (const std::string& name : {format, written}) {
     if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
     args.Refuse("a table cannot have the format '" + name + "'" + Suggest(name, known) +

@@ -189,7 +189,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     const bool named = config_.Bool("header");
     if (joined.tables != 0) {
       expr::RowTransform rows;
-      const auto columns = JoinedColumns(joined, columns_);
+      const auto columns = JoinedColumns(joined, columns_, named);
       const std::string wrong = rows.Compile(options, columns, {}, KnownColumns(columns, named));
       if (!wrong.empty()) Refuse(wrong);
       return;

@@ -72,6 +72,7 @@ Check CheckPairs(Client& client, const std::vector<WorkerStatus>& workers) {
                             : "look for addresses that do not answer (mrctl workers), then run it again");
   }
   std::vector<std::string> texts;
+  texts.reserve(failed.size());
   for (const auto& [address, from] : failed) texts.push_back(UpTo(from) + " cannot reach " + address);
   return check(Verdict::kFail,
                std::to_string(broken) + " of " + of + " fail: " + UpTo(texts) + " (" + why + ")" +

@@ -235,13 +235,13 @@ std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm
 
 std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form) {
   if (form != OutputForm::kTable) return JsonWorkers(workers, form);
-  Table table({"ID", "NAME", "STATE", "ADDRESS", "RACK", "BUSY", "BLOCKS", "USED", "CAPACITY", "LABELS"});
+  Table table({"ID", "STATE", "ADDRESS", "RACK", "BUSY", "BLOCKS", "USED", "CAPACITY", "NAME", "LABELS"});
   for (const WorkerStatus& w : workers) {
     std::string labels;
     for (const std::string& label : w.labels) labels += (labels.empty() ? "" : ",") + label;
-    table.Add({w.id, Dash(w.name), w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack),
+    table.Add({w.id, w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack),
                std::to_string(w.busy) + "/" + std::to_string(w.slots), std::to_string(w.blocks),
-               HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
+               HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(w.name), Dash(labels)});
   }
   return table.Text();
 }

@@ -100,7 +100,7 @@ Status CheckTableHeads(const Plan& plan, const std::vector<TableHead>& heads, st
   }
   if (options.any() && heads.size() == plan.tables.size()) {
     const builtin::JoinedTables joined{plan.expressions->joined, plan.expressions->hidden};
-    if (joined.tables != 0) columns = {builtin::JoinedColumns(joined, columns)};
+    if (joined.tables != 0) columns = {builtin::JoinedColumns(joined, columns, any.header)};
     for (size_t i = 0; i < columns.size(); ++i) {
       expr::RowTransform rows;
       const std::string wrong = rows.Compile(options, columns[i], {}, builtin::KnownColumns(columns[i], any.header));

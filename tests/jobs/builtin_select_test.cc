@@ -167,6 +167,18 @@ TEST(ExpressionsOfJoinsTest, SeeTheColumnsOfBothSidesInPlace) {
   }
 }
 
+TEST(ExpressionsOfJoinsTest, NumberTheColumnsOfARowWithoutAHeader) {
+  for (const char* bytes : {"0", "1m"}) {
+    const LocalResult result =
+        LocalJob(Builtins(), Shapes()[1])
+            .File("l", "1,a\n2,b\n")
+            .File("r", "x,2,y\n")
+            .Run("join", {"--no-header", "--left", "l", "--right", "r", "--left-on", "1", "--right-on", "2",
+                          "--broadcast-bytes", bytes, "--where", "\"3\" = 'x'", "--select", "\"4\", \"2\""});
+    EXPECT_EQ(result.Output(), "y,b\n") << result.error;
+  }
+}
+
 TEST(ExpressionsOfJoinsTest, AreCheckedBeforeTheRowsAreRead) {
   const LocalResult result = LocalJob(Builtins(), Shapes()[1])
                                  .File("l", "id,n\n1,2\n")

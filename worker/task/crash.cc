@@ -298,7 +298,7 @@ bool WriteTranslated(void* const* frames, int count) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     alarm(0);
-    // Of the thread that crashed: nobody needs the stack later.
+    // The signal comes when the thread that crashed ends: nobody needs the stack then.
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != self) _exit(127);
     dup2(maps, 0);

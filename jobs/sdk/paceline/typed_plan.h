@@ -170,9 +170,9 @@ constexpr void CheckPartitioners() {
 template <class W, uint32_t kPort, class Reader>
 constexpr void CheckEdge() {
   using Writer = typename EmitsOf<W, typename RecordsOf<W, kPort>::Type>::Type;
-  static_assert(sizeof(Edge<Writer, Reader>) > 0);
+  static_cast<void>(sizeof(Edge<Writer, Reader>));
   if constexpr (kPort == 0 && HasCombine<W>) {
-    static_assert(sizeof(Edge<Writer, Combines<W, typename W::CombineKey, typename W::CombineValue>>) > 0);
+    static_cast<void>(sizeof(Edge<Writer, Combines<W, typename W::CombineKey, typename W::CombineValue>>));
   }
   if constexpr (kOwnPartition<W, kPort>) {
     static_assert(Agree<typename W::PartitionKey, typename W::KeyOut>::value,
@@ -251,7 +251,7 @@ class TypedStage {
   // Returns output port number kPort, for another stage to read. Ports after the first need MorePorts (types.h).
   template <uint32_t kPort>
   TypedPort<Op, kPort> Output() const {
-    static_assert(sizeof(typename sdk::RecordsOf<Op, kPort>::Type) > 0);
+    static_cast<void>(sizeof(typename sdk::RecordsOf<Op, kPort>::Type));
     return TypedPort<Op, kPort>(stage_);
   }
 

@@ -134,7 +134,7 @@ TEST(JobSpecTest, AJobOnTablesTakesCsvOnlyAlsoForFilesThatItsArgumentsName) {
     options.format = "jsonl";
     const Status refused = Built(plan, options).status;
     EXPECT_EQ(refused.code(), Code::kInvalidArgument);
-    EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr("reads csv only, not jsonl"), HasSubstr("wordcount")));
+    EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr("reads csv here, not jsonl"), HasSubstr("wordcount")));
   }
 }
 
