@@ -98,6 +98,7 @@ Result<int> RunDrain(const Command& command, const Settings& settings) {
   std::vector<Drained> all;
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto workers, FindWorkers(client, command.args));
+  all.reserve(workers.size());
   for (const NamedWorker& worker : workers) all.push_back({worker.word, worker.id, {}, {}, "", {}});
   for (const Drained& drained : all) MR_RETURN_IF_ERROR(client.Drain(drained.id, true));
   for (Drained& drained : all) {

@@ -212,6 +212,7 @@ std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector
 
 std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form) {
   std::vector<Json> rows;
+  rows.reserve(workers.size());
   for (const WorkerStatus& w : workers) {
     rows.push_back(Object({{"id", w.id},
                            {"state", w.state},
