@@ -108,7 +108,7 @@ struct Command {
   // jobs, history
   std::vector<std::string> states;  // as typed, perhaps with commas
   std::string name_glob, owner, since;
-  bool local_runs = false;  // jobs, history, whatif: those of `submit --local`
+  bool local_runs = false;               // jobs, history, whatif: those of `submit --local`
   std::string project_template = "map";  // sdk new
   // task replay
   bool gdb = false;
