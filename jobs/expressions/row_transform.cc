@@ -70,6 +70,12 @@ std::string RowTransform::Compile(const RowOptions& options, std::vector<Column>
       at->declared = true;
     }
   }
+  // Before the first expression is compiled: all of them see one type of a column.
+  ChooseTypes(Tokenize(options.where, &ignored));
+  for (const SelectItem& item :
+       options.select.empty() ? std::vector<SelectItem>() : SplitSelect(options.select, &ignored)) {
+    ChooseTypes(Tokenize(item.expression, &ignored));
+  }
   names_.clear();
   for (const Column& column : columns_) names_.push_back(column.name);
   if (!options.where.empty()) {
@@ -140,7 +146,6 @@ std::string RowTransform::CompileWhere(const std::string& where) {
   const std::string option = "--where '" + where + "'";
   std::string wrong, missing;
   const auto tokens = Tokenize(where, &wrong);
-  ChooseTypes(tokens);
   if (wrong.empty()) wrong = FindMistake(tokens, columns_);
   if (!wrong.empty()) return option + ": " + wrong;
   has_where_ = true;
@@ -204,7 +209,6 @@ std::string RowTransform::CompileSelect(const std::string& select) {
       continue;
     }
     const auto tokens = Tokenize(item.expression, &wrong);
-    if (engine_ == nullptr) ChooseTypes(tokens);  // the engine's columns have their types
     wrong = FindMistake(tokens, columns_);
     if (!wrong.empty()) return option + ": " + wrong;
     if (const auto part = ParseSubstring(tokens, columns_)) {

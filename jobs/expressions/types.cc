@@ -88,12 +88,6 @@ std::vector<TypeOf> ParseTypes(std::string_view list, std::string* wrong) {
   return types;
 }
 
-std::string FormatTypes(const std::vector<TypeOf>& types) {
-  std::string list;
-  for (const TypeOf& of : types) list += (list.empty() ? "" : ",") + of.name + "=" + NameOf(of.type);
-  return list;
-}
-
 void TypeFinder::Take(std::string_view field, const Values& values) {
   if (values.IsNull(field)) return;
   any_ = true;

@@ -50,7 +50,6 @@ struct TypeOf {
 };
 // Parses "a=int,b=real". Errors: *wrong is set to the reason.
 std::vector<TypeOf> ParseTypes(std::string_view list, std::string* wrong);
-std::string FormatTypes(const std::vector<TypeOf>& types);
 
 // Finds the type of a column from its values: int if all are whole numbers, real if all are numbers, else text. A
 // column without values is text. Merging is associative and commutative apart from the example.

@@ -71,7 +71,7 @@ TEST(AggregateFoldsTest, QuantilesOrderNumbersByValueOverTheirWholeRange) {
       Groups("x\n-1e30\n-5\n-0.000000000000000001\n0\n0.000000000000000001\n5.0\n12345678901234567890.5\n1e30\n",
              {"--agg", "quantile(x, 0),median(x),quantile(x, 1)"}),
       ElementsAre("-1e+30,0,1e+30"));
-  // These are one double, but different numbers.
+  // Both texts give the same double, but are different numbers.
   EXPECT_THAT(Groups("x\n9007199254740993\n9007199254740992\n9007199254740991.5\n", {"--agg", "median(x)"}),
               ElementsAre("9007199254740992"));
 }

@@ -30,7 +30,7 @@ struct RecordedRun {
   keptLogs @13 :Text;
   # The directory with the logs of its attempts; empty where they were not kept.
   launches @14 :List(Launched);
-  # Of a job that failed: what mrctl task replay needs of attempts that failed, and of the tasks whose output they read.
+  # For a failed job: launches of failed attempts and of the tasks whose output they read, for mrctl task replay.
 }
 
 struct Launched {

@@ -170,6 +170,19 @@ TEST(RowTransformTest, AColumnWithoutValuesInTheSampleIsComparedAsANumberOrAText
   EXPECT_EQ(keeps("n/a,x"), RowTransform::Result::kBad);
 }
 
+TEST(RowTransformTest, AllExpressionsSeeOneTypeOfAColumnWithoutValuesInTheSample) {
+  RowTransform rows;
+  std::vector<Column> columns = Columns("x=text,y=text");
+  for (Column& column : columns) column.known = false;
+  ASSERT_EQ(rows.Compile({.where = "x < 'a' AND y = 'q'", .select = "big = x > 5"}, columns, kConstants), "");
+  CsvRow row;
+  row.Parse("7,q");
+  const CsvRow* out = nullptr;
+  std::string why;
+  ASSERT_EQ(rows.Apply(row, 1, &out, &why), RowTransform::Result::kKeep) << "numbers come before texts";
+  EXPECT_EQ((*out)[0], "1");
+}
+
 TEST(RowTransformTest, NothingDependsOnTheTimeZoneOfTheWorker) {
   EXPECT_THAT(Rows({.where = "tz = 'UTC'"}, "tz=text,m=text", {"UTC,x"}), ElementsAre("UTC|x"));
   EXPECT_THAT(Rows({.select = "t = datetime('2024-01-01', m)"}, "tz=text,m=text", {"UTC,localtime"}),
