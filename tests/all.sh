@@ -3,6 +3,7 @@
 #   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [packages] [slurm] [kubernetes] [bare] [upgrade] [planted]
 #     [page] [docs] [fuzz] [lint]
 # and what CI can afford of the sanitizers and the fuzzer, which builds a few tests only: sh tests/all.sh core fuzz
+# FUZZ_SECONDS: time per target of the fuzzer (default 60).
 set -eu
 cd "$(dirname "$0")/.."
 PARTS=${*:-tests asan tsan faults cluster packages slurm kubernetes bare upgrade planted page docs fuzz lint}
@@ -64,7 +65,7 @@ for part in $PARTS; do
     planted) sh tests/planted.sh ;;
     page) ./dev page ;;
     docs) ./dev docs ;;
-    fuzz) ./dev fuzz ;;
+    fuzz) ./dev fuzz "${FUZZ_SECONDS:-60}" ;;
     *) echo "unknown part $part" >&2; exit 2 ;;
   esac
 done

@@ -10,7 +10,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/local_runs.h"
-#include "jobs/mrctl/status_lines.h"
+#include "jobs/mrctl/status_fd.h"
 
 namespace mr::ctl {
 namespace {

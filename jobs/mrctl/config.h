@@ -29,7 +29,7 @@ struct Settings {
   OutputForm form = OutputForm::kTable;
   bool quiet = false, verbose = false, color = true, progress = true;
   std::optional<Duration> timeout;
-  int status_fd = -1;                   // descriptor for --status-fd (status_lines.h); -1: none
+  int status_fd = -1;                   // descriptor for --status-fd (status_fd.h); -1: none
   uint64_t keep_runs = 0;               // local runs that are remembered
   std::string runs_directory;           // of these (local_runs.h); empty: there is no home directory
   std::string context, context_origin;  // empty: no context

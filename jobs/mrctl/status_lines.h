@@ -7,10 +7,6 @@
 
 namespace mr::ctl {
 
-// Checks a descriptor before anything runs, and keeps it from the processes that mrctl starts. Errors: kInvalidArgument
-// if it is not open for writing.
-Status PrepareStatusFd(int fd);
-
 class StatusLines {
  public:
   // fd: borrowed; -1: reports nothing.
