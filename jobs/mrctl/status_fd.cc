@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "jobs/mrctl/exit_code.h"
+
 namespace mr::ctl {
 
 Status PrepareStatusFd(int fd) {
