@@ -1,4 +1,4 @@
-// The limit of open files of this process.
+// The descriptors of this process: their limit, and the standard ones.
 #pragma once
 
 #include <cstdint>
@@ -9,5 +9,10 @@ namespace mr {
 // descriptors). Returns the resulting soft limit. A limit that cannot be raised stays. Children inherit the limit:
 // start them, or the process that starts them, before this call.
 uint64_t RaiseDescriptorLimit();
+
+// Opens those of the descriptors 0, 1 and 2 that the parent closed, so that no file, pipe or connection gets their
+// numbers: what is printed would go into it. Reads of such a standard input and writes to such an output fail with
+// EBADF, as if it were closed. Call it before anything else opens a descriptor.
+void HoldStandardDescriptors();
 
 }  // namespace mr

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/io/clock.h"
+#include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/private_memory.h"
 #include "common/rpc/tls_credentials.h"
@@ -25,7 +27,20 @@
 
 namespace mr::ctl {
 
-void Print(const std::string& text) { (void)WriteAll(1, isatty(1) ? TerminalText(text) : text); }
+namespace {
+
+Status printed;  // the first failure of Print
+
+}  // namespace
+
+// A reader that has read enough, such as head, is no failure.
+void Print(const std::string& text) {
+  errno = 0;
+  const Status written = WriteAll(1, isatty(1) ? TerminalText(text) : text);
+  if (written.ok() || errno == EPIPE || !printed.ok()) return;
+  printed = errno == EBADF ? InvalidArgument("cannot print the answer: standard output is closed")
+                           : written.With("cannot print the answer");
+}
 
 namespace {
 
@@ -102,7 +117,7 @@ int Main(const std::vector<std::string>& argv) {
   if (!command.ok()) return Fail(command.status(), WantsJson(argv));
   if (!command->help.empty()) {
     Print(command->help);
-    return kExitOk;
+    return printed.ok() ? kExitOk : Fail(printed, false);
   }
   NoteStep("parsed");
   auto settings = ResolveSettings(command->global, RealSources());
@@ -123,13 +138,14 @@ int Main(const std::vector<std::string>& argv) {
   CatchInterrupts();
   auto exit = Dispatch(*command, *settings);
   if (!exit.ok()) return Fail(WithLocalWay(exit.status(), command->verb), settings->form == OutputForm::kJson);
-  return *exit;
+  return *exit == kExitOk && !printed.ok() ? Fail(printed, false) : *exit;
 }
 
 }  // namespace
 }  // namespace mr::ctl
 
 int main(int argc, char** argv) {
+  mr::HoldStandardDescriptors();
   const int exit = mr::ctl::Main(std::vector<std::string>(argv + 1, argv + argc));
   mr::ctl::WriteStepTimes();
   return exit;

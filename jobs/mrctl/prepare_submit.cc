@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -102,6 +104,11 @@ Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
   const bool to_stdout = o.output == "-" || (o.output.empty() && o.local > 0);
   if (to_stdout && settings.form != OutputForm::kTable && !o.dry_run) {
     return InvalidArgument("-o json and a result on standard output exclude each other: give --output a directory");
+  }
+  if (const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+      to_stdout && !o.dry_run && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)) {
+    return WithHint(InvalidArgument("the result goes to standard output, which is closed; nothing was run"),
+                    "give --output a directory");
   }
   if (o.output.empty() && o.local == 0 && !o.dry_run) {
     return WithHint(InvalidArgument("--output is missing"),

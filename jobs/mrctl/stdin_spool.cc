@@ -31,6 +31,10 @@ Status ForEachPiece(const std::function<Status(std::string_view piece)>& take) {
     if (woken != Woken::kReady) return woken == Woken::kTimeout ? TimeoutStatus() : InterruptedStatus();
     const ssize_t n = read(0, piece.data(), piece.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EBADF) {
+      return WithHint(InvalidArgument("cannot read --input -: standard input is closed; nothing was run"),
+                      "give mrctl an input, such as with <FILE, or </dev/null for an empty one");
+    }
     if (n < 0) return ErrnoStatus(errno, "cannot read standard input");
     if (n == 0) return Status::Ok();
     MR_RETURN_IF_ERROR(take(std::string_view(piece.data(), static_cast<size_t>(n))));

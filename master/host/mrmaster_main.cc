@@ -321,6 +321,7 @@ int Main() {
 }  // namespace mr::master
 
 int main(int argc, char** argv) {
+  mr::HoldStandardDescriptors();
   mr::GrowHeapInHugePages();
   FLAGS_logtostderr = true;
   mr::master::ParseFlags(&argc, &argv);

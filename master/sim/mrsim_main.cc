@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/text.h"
+#include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/huge_heap.h"
 #include "common/io/target_file.h"
@@ -237,6 +238,7 @@ int Main(const std::vector<std::string>& args) {
 }  // namespace mr::sim
 
 int main(int argc, char** argv) {
+  mr::HoldStandardDescriptors();
   mr::GrowHeapInHugePages();
   return mr::sim::Main({argv + 1, argv + argc});
 }

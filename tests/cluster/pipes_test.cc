@@ -200,6 +200,28 @@ TEST_F(PipesTest, AnInputLargerThanTheDiskIsRefusedBeforeAnythingRuns) {
   EXPECT_TRUE(Until(Seconds(15), [&] { return ListDirectory(disk.path())->empty(); }));
 }
 
+// A descriptor that is closed at the start would get the number of the first pipe or connection that mrctl opens.
+TEST_F(PipesTest, ClosedStandardDescriptorsAreRefusedAndNeverAPipeOfMrctlsOwn) {
+  ASSERT_TRUE(WriteFileDurably(Path("rows"), "a,b\n1,2\n").ok());
+  const auto run = [&](const std::string& arguments) {
+    return RunProgram({"/bin/sh", "-c", "'" + BinaryDirectory() + "/mrctl' " + arguments}, Seconds(60));
+  };
+  const std::string select = "submit --local select --output - --input ";
+  const RunResult out = run(select + Path("rows") + " >&-");
+  EXPECT_EQ(out.exit, 2);
+  EXPECT_THAT(out.err, HasSubstr("the result goes to standard output, which is closed; nothing was run"));
+  const RunResult in = run(select + "- <&-");
+  EXPECT_EQ(in.exit, 2);
+  EXPECT_THAT(in.err, HasSubstr("cannot read --input -: standard input is closed; nothing was run"));
+  const RunResult err = run(select + Path("rows") + " 2>&-");
+  EXPECT_EQ(err.exit, 0);
+  EXPECT_EQ(err.out, "a,b\n1,2\n");
+  EXPECT_EQ(run("version >&-").exit, 2);
+  const RunResult full = run("version >/dev/full");
+  EXPECT_EQ(full.exit, 3);
+  EXPECT_THAT(full.err, HasSubstr("cannot print the answer"));
+}
+
 TEST_F(PipesTest, StandardInputIsOneInputOnce) {
   EXPECT_EQ(Run({"submit", "--local", "join", "--input", "-", "--input", "-"}, "/dev/null"), 2);
   EXPECT_THAT(Err(), HasSubstr("--input - can be given once"));

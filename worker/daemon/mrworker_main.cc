@@ -481,4 +481,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace mr::worker
 
-int main(int argc, char** argv) { return mr::worker::Main(argc, argv); }
+int main(int argc, char** argv) {
+  mr::HoldStandardDescriptors();
+  return mr::worker::Main(argc, argv);
+}
