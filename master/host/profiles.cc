@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "common/base/digest.h"
 #include "common/base/fields.h"
@@ -25,6 +26,9 @@ constexpr size_t kHead = sizeof(uint32_t) + sizeof(uint64_t);
 constexpr size_t kMemtableBytes = 4 << 20;
 // The log that is read again as a file of its own, the new log, which is allocated ahead, and as much again.
 constexpr uint64_t kRoomToOpen = 4 * kMemtableBytes;
+// How often the copy of a database is begun again because its files were replaced meanwhile (guess: a compaction is
+// rare, since a memtable has room for a thousand profiles).
+constexpr int kCopyTries = 5;
 // First letters of keys: profiles, and when each was used last.
 constexpr char kProfile = 'p', kUse = 'u';
 
@@ -103,14 +107,26 @@ Result<StoredProfile> DecodeProfile(std::string_view bytes) {
   return stored;
 }
 
-Status CopyProfiles(const std::string& from, const std::string& to) {
-  if (!PathExists(from)) return Status::Ok();
+namespace {
+
+// Copies the database once. *moved: another process deleted files of the source while they were opened, as it does
+// after a compaction. The copy then fails, or lacks what was in a log that went into a table meanwhile.
+Status CopyOnce(const std::string& from, const std::string& to, rocksdb::Env* env, bool* moved) {
   rocksdb::Options options;
   options.info_log = std::make_shared<NoLog>();
+  rocksdb::Options reading = options;
+  if (env != nullptr) reading.env = env;
+  MR_ASSIGN_OR_RETURN(const std::vector<std::string> before, ListDirectory(from));
   rocksdb::DB* db = nullptr;
-  // Reads the files as they are at this moment, and writes nothing.
-  MR_RETURN_IF_ERROR(FromRocks(rocksdb::DB::OpenForReadOnly(options, from, &db), "cannot open " + from));
+  // Reads the files as they are at this moment, and writes nothing. It opens all of them, so that those which are
+  // deleted afterwards can still be read.
+  const rocksdb::Status opened = rocksdb::DB::OpenForReadOnly(reading, from, &db);
   const std::unique_ptr<rocksdb::DB> source(db);
+  MR_ASSIGN_OR_RETURN(const std::vector<std::string> after, ListDirectory(from));
+  const std::set<std::string> left(after.begin(), after.end());
+  *moved = !std::all_of(before.begin(), before.end(), [&](const std::string& name) { return left.contains(name); });
+  MR_RETURN_IF_ERROR(FromRocks(opened, "cannot open " + from));
+  if (*moved) return Unavailable("files of " + from + " were deleted while they were opened");
   options.create_if_missing = true;
   options.error_if_exists = true;
   MR_RETURN_IF_ERROR(FromRocks(rocksdb::DB::Open(options, to, &db), "cannot make " + to));
@@ -121,6 +137,20 @@ Status CopyProfiles(const std::string& from, const std::string& to) {
   }
   MR_RETURN_IF_ERROR(FromRocks(it->status(), "cannot read " + from));
   return FromRocks(target->Flush({}), "cannot write " + to);
+}
+
+}  // namespace
+
+Status CopyProfiles(const std::string& from, const std::string& to, rocksdb::Env* env) {
+  if (!PathExists(from)) return Status::Ok();
+  Status copied;
+  for (int i = 0; i < kCopyTries; ++i) {
+    bool moved = false;
+    copied = CopyOnce(from, to, env, &moved);
+    if (!moved) return copied;
+  }
+  return Unavailable(copied.message() + "; the master replaced its files during each of " + std::to_string(kCopyTries) +
+                     " tries, and nothing is damaged: make the backup again");
 }
 
 struct ProfileStore::Database {

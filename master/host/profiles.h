@@ -16,8 +16,9 @@
 #include "master/sched/job_profile.h"
 
 namespace rocksdb {
+class Env;
 class WriteBatch;
-}
+}  // namespace rocksdb
 
 namespace mr::master {
 
@@ -38,9 +39,11 @@ struct StoredProfile {
 std::string EncodeProfile(const StoredProfile& stored);
 Result<StoredProfile> DecodeProfile(std::string_view bytes);
 
-// Copies a database of profiles that a running master may have open to a new one in `to`. Nothing where `from` does not
-// exist. Errors: those of the database.
-Status CopyProfiles(const std::string& from, const std::string& to);
+// Copies a database of profiles that a running master may have open to a new one in `to`. Does nothing where `from`
+// does not exist. Where the master replaces files meanwhile, the copy is begun again, at most five times in all. env:
+// for reading; null: the usual one. Errors: kUnavailable: the files were replaced during each try; those of the
+// database.
+Status CopyProfiles(const std::string& from, const std::string& to, rocksdb::Env* env = nullptr);
 
 class ProfileStore {
  public:

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <sys/mount.h>
 
+#include <atomic>
 #include <fstream>
+#include <functional>
 
 #include "common/io/files.h"
 #include "tests/support/cluster.h"
@@ -220,6 +223,109 @@ TEST_F(ProfileStoreTest, WhatIsForgottenSaysNothingOfWhatASlotReadsInASecond) {
   ASSERT_TRUE(store.Add("b", 1, {1, 2}, 2, OfRun(1, 10, 3000)).ok());
   ASSERT_EQ(store.size(), 1u);
   EXPECT_NEAR(store.BytesPerSlotSecond(), 300, 1e-6);
+}
+
+// Runs a function before a file is opened whose name ends like this.
+class WatchedEnv final : public rocksdb::EnvWrapper {
+ public:
+  WatchedEnv(std::string suffix, std::function<void()> before)
+      : EnvWrapper(rocksdb::Env::Default()), suffix_(std::move(suffix)), before_(std::move(before)) {}
+  const char* Name() const override { return "WatchedEnv"; }
+  rocksdb::Status NewSequentialFile(const std::string& name, std::unique_ptr<rocksdb::SequentialFile>* file,
+                                    const rocksdb::EnvOptions& options) override {
+    Look(name);
+    return EnvWrapper::NewSequentialFile(name, file, options);
+  }
+  rocksdb::Status NewRandomAccessFile(const std::string& name, std::unique_ptr<rocksdb::RandomAccessFile>* file,
+                                      const rocksdb::EnvOptions& options) override {
+    Look(name);
+    return EnvWrapper::NewRandomAccessFile(name, file, options);
+  }
+
+ private:
+  void Look(const std::string& name) {
+    if (name.ends_with(suffix_)) before_();
+  }
+  const std::string suffix_;
+  const std::function<void()> before_;
+};
+
+// A database of profiles that a master has open, with what CopyProfiles makes of it.
+class CopyProfilesTest : public ProfileStoreTest {
+ protected:
+  void SetUp() override {
+    for (uint64_t shape = 0; shape < 3; ++shape) {
+      ASSERT_TRUE(ProfileStore(path_).Add("a", shape, {1, 1}, 100, OfRun(2)).ok());  // a file of its own each time
+    }
+    rocksdb::DB* raw = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open({}, path_, &raw).ok());
+    live_.reset(raw);
+    ASSERT_TRUE(live_->Put({}, "not", "in a table yet").ok());
+  }
+  // Writes all that is in the log to a table, and all tables to one. The files of before are deleted.
+  void Compact() {
+    EXPECT_TRUE(live_->Put({}, "compacted", std::to_string(++compactions_)).ok());
+    EXPECT_TRUE(live_->Flush({}).ok());
+    EXPECT_TRUE(live_->CompactRange({}, nullptr, nullptr).ok());
+  }
+  // Expects the copy to have what was there before it began.
+  void ExpectWhole() {
+    {
+      rocksdb::DB* raw = nullptr;
+      ASSERT_TRUE(rocksdb::DB::Open({}, copy_, &raw).ok());
+      const std::unique_ptr<rocksdb::DB> db(raw);
+      std::string value;
+      EXPECT_TRUE(db->Get({}, "not", &value).ok());
+    }
+    ProfileStore store(copy_);
+    for (uint64_t shape = 0; shape < 3; ++shape) EXPECT_TRUE(store.Find("a", shape)->has_value()) << shape;
+  }
+
+  const std::string copy_ = directory_ / "copy";
+  std::unique_ptr<rocksdb::DB> live_;
+  int compactions_ = 0;
+};
+
+TEST_F(CopyProfilesTest, ACompactionInBetweenMakesItBeginAgain) {
+  // Tables, the list of them, and the log that became a table.
+  for (const char* suffix : {".sst", "CURRENT", ".log"}) {
+    ASSERT_TRUE(RemoveTree(copy_).ok());
+    std::atomic<bool> done{false};
+    WatchedEnv env(suffix, [&] {
+      if (!done.exchange(true)) Compact();
+    });
+    const Status copied = CopyProfiles(path_, copy_, &env);
+    EXPECT_TRUE(copied.ok()) << suffix << ": " << copied.ToString();
+    EXPECT_TRUE(done) << suffix;
+    ExpectWhole();
+    ASSERT_TRUE(live_->Put({}, "not", std::string("in a table yet ") + suffix).ok());
+  }
+}
+
+TEST_F(CopyProfilesTest, CompactionsWithoutEndMakeItFailWithoutHarm) {
+  std::atomic<int> tries{0};
+  WatchedEnv env("CURRENT", [&] {
+    ++tries;
+    Compact();
+  });
+  const Status copied = CopyProfiles(path_, copy_, &env);
+  EXPECT_EQ(copied.code(), Code::kUnavailable) << copied.ToString();
+  EXPECT_NE(copied.message().find("nothing is damaged: make the backup again"), std::string::npos);
+  // RocksDB reads this file once or twice when it opens a database.
+  EXPECT_GE(tries, 5);
+  EXPECT_LE(tries, 10);
+  EXPECT_TRUE(CopyProfiles(path_, copy_).ok());
+  ExpectWhole();
+}
+
+TEST_F(CopyProfilesTest, ADamagedDatabaseIsNotTriedAgain) {
+  live_ = nullptr;
+  int tries = 0;
+  WatchedEnv env("CURRENT", [&] { ++tries; });
+  std::ofstream(path_ + "/CURRENT") << "nonsense\n";
+  EXPECT_FALSE(CopyProfiles(path_, copy_, &env).ok());
+  EXPECT_GE(tries, 1);
+  EXPECT_LE(tries, 2);
 }
 
 }  // namespace
