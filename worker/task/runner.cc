@@ -22,6 +22,9 @@ enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPha
 // Most bad records in an attempt's log and in its report: enough to identify the problem (guesses).
 constexpr uint64_t kBadRecordsLogged = 20;
 constexpr size_t kBadRecordsReported = 3, kBadRecordBytes = 300;
+// Built-in jobs run with the library of their worker, which may be of another release than that of the submit.
+constexpr char kOtherLibrary[] =
+    "the library is not the version that planned the job; after an upgrade, submit the job again";
 // Most bytes of an operator's failure message; a report has less of it.
 constexpr size_t kFailureBytes = 64 << 10;
 // Number of hot keys after which further ports add none, so a result may have some more. Operators with tens of ports
@@ -118,11 +121,14 @@ WireResult Runner::Run() {
 Status Runner::Open() {
   MR_ASSIGN_OR_RETURN(const mr_library* library, LoadLibrary(task_.library_path));
   loaded_ = true;
-  MR_ASSIGN_OR_RETURN(oper_.table, FindOperator(library, task_.operator_name));
+  const auto found = FindOperator(library, task_.operator_name);
+  if (!found.ok()) return found.status().With(kOtherLibrary);
+  oper_.table = *found;
   if (oper_.table->flags != task_.operator_flags) {
     return InvalidArgument("operator " + task_.operator_name + " has flags " + std::to_string(oper_.table->flags) +
                            " in " + task_.library_path + ", but " + std::to_string(task_.operator_flags) +
-                           " when the job was submitted; submit it again");
+                           " in the plan")
+        .With(kOtherLibrary);
   }
   if (split_fds_.size() != task_.splits.size()) return Internal("descriptors of splits are missing");
   MR_RETURN_IF_ERROR(OpenOperator());

@@ -262,12 +262,14 @@ TEST_F(TaskFaultTest, OtherFlagsThanSubmittedAreRefused) {
   const TaskResult r = RunOn(Spec("echo", MR_DETERMINISTIC))->Wait();
   EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_NE(r.message.find("flags"), std::string::npos);
+  EXPECT_NE(r.message.find("after an upgrade, submit the job again"), std::string::npos) << r.message;
 }
 
 TEST_F(TaskFaultTest, UnknownOperatorIsSuggested) {
   const TaskResult r = RunOn(Spec("ekho"))->Wait();
   EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_NE(r.message.find("did you mean 'echo'"), std::string::npos) << r.message;
+  EXPECT_NE(r.message.find("after an upgrade, submit the job again"), std::string::npos) << r.message;
 }
 
 TEST_F(TaskFaultTest, FixedLengthFileOfOtherLengthNamesTheFile) {
