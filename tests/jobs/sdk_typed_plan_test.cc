@@ -129,6 +129,35 @@ TEST(TypedPlanTest, AStageWithSeveralPortsRuns) {
   EXPECT_THAT(result.Output(), HasSubstr("1 b b\n2 aa cc\n"));
 }
 
+// Binary records on port 1, lines on port 2.
+class Sorts : public LineMapper<Text, Text> {
+ public:
+  using MorePorts = Ports<Records<int32_t, std::string>, Records<Text, Text>>;
+  void Map(std::string_view line, Out& out) {
+    out.Port<int32_t, std::string>(1).Emit(static_cast<int32_t>(line.size()), line);
+    out.Port(2).Line(line);
+  }
+};
+
+TEST(TypedPlanTest, OnlyPortsOfTextBecomeFilesOfLines) {
+  Library library;
+  const auto sorts = library.Operator<Sorts>("sorts");
+  JobPlan plan;
+  EXPECT_NO_THROW(plan.Map("a", sorts).ReadFiles().WriteFiles().Named("lengths", "record").Named("lines"));
+  for (const char* format : {"text", "text.gz"}) {
+    JobPlan binary;
+    const auto stage = binary.Map("b", sorts).ReadFiles().WriteFiles();
+    try {
+      stage.Named("lengths", format);
+      ADD_FAILURE() << format;
+    } catch (const PlanError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("the binary bytes of port 1 of its operator as lines of the output 'lengths'"));
+    }
+  }
+  JobPlan alone;
+  EXPECT_THROW(alone.Map("c", sorts).ReadFiles().WriteFiles().Named("lengths"), PlanError);
+}
+
 TEST(TypedPlanTest, StagesWithAndWithoutTypesStandInOnePlan) {
   Library library;
   const auto split = library.Operator<Split>("split");

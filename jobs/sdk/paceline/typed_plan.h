@@ -14,11 +14,11 @@
 //
 // The compiler checks: the key and value types of each edge, of combiners, partitioners and side inputs; that an
 // operator fits Map, Reduce or Join; that a SortedReducer has its partitioner; that all or none of the inputs of a
-// Reduce or Join have one; that both sides of a shuffle have their Comparator; that lines of text are text. If types
-// disagree, the error names `Emits<operator, key, value>` and `Takes<operator, key, value>`. Types agree if they are
-// equal, or integers of one size and sign, or text (std::string, mr::Text); mr::AnyBytes agrees with all. Lines, blocks
-// and the inputs of a RawOperator are not checked. Stages that name operators by strings and typed stages may stand in
-// one plan (TypedStage::untyped).
+// Reduce or Join have one; that both sides of a shuffle have their Comparator; that lines of text are text, also those
+// of Named(). If types disagree, the error names `Emits<operator, key, value>` and `Takes<operator, key, value>`. Types
+// agree if they are equal, or integers of one size and sign, or text (std::string, mr::Text); mr::AnyBytes agrees with
+// all. Lines, blocks and the inputs of a RawOperator are not checked. Stages that name operators by strings and typed
+// stages may stand in one plan (TypedStage::untyped).
 #pragma once
 
 #include <cstdint>
@@ -128,6 +128,39 @@ template <class Op>
 struct RecordsOf<Op, 0> {
   using Type = Records<typename Op::KeyOut, typename Op::ValueOut>;
 };
+
+// Whether output port number `port`, from 1 on, has records that a file of lines cannot have. False for a port that the
+// operator does not declare.
+template <class... K, class... V>
+constexpr bool IsBinaryPort(Ports<Records<K, V>...>, size_t port) {
+  size_t at = 0;
+  return ((++at == port && (IsBinary<K>::value || IsBinary<V>::value)) || ...);
+}
+template <class Op>
+constexpr bool HasBinaryPort(size_t port) {
+  if constexpr (requires { typename Op::MorePorts; }) {
+    return IsBinaryPort(typename Op::MorePorts(), port);
+  } else {
+    return false;
+  }
+}
+
+// Whether a file of lines can have the records of one of the ports after the first, as far as they are declared.
+template <class... R>
+constexpr bool HasTextPort(Ports<R...> ports) {
+  for (size_t port = 1; port <= sizeof...(R); ++port) {
+    if (!IsBinaryPort(ports, port)) return true;
+  }
+  return false;
+}
+template <class Op>
+constexpr bool CanNameLines() {
+  if constexpr (requires { typename Op::MorePorts; }) {
+    return HasTextPort(typename Op::MorePorts());
+  } else {
+    return true;
+  }
+}
 
 template <class Op, class R>
 struct EmitsOf;
@@ -274,8 +307,23 @@ class TypedStage {
     stage_->WriteFiles(format);
     return *this;
   }
-  // Adds a further output file per task (Stage::Named).
-  TypedStage Named(const std::string& name, const std::string& format = "text") const {
+  // Adds a further output file of lines per task (Stage::Named). Errors: PlanError if the operator declares binary keys
+  // or values for this port; it does not compile if all declared ports after the first have them.
+  TypedStage Named(const std::string& name) const {
+    static_assert(sdk::CanNameLines<Op>(),
+                  "mr: a file of lines would get the binary bytes of this operator's MorePorts. Declare mr::Text for "
+                  "the port, or write another format: Named(\"name\", \"record\")");
+    return Named(name, "text");
+  }
+  // Adds a further output file of a format per task. Errors: PlanError if the format is text and the operator declares
+  // binary keys or values for this port.
+  TypedStage Named(const std::string& name, const std::string& format) const {
+    const size_t port = stage_->ports_.size();
+    if (format.substr(0, format.find('.')) == "text" && sdk::HasBinaryPort<Op>(port)) {
+      throw PlanError("stage '" + stage_->name() + "' would write the binary bytes of port " + std::to_string(port) +
+                      " of its operator as lines of the output '" + name + "': declare mr::Text for this port in " +
+                      "MorePorts, or write another format: Named(\"" + name + "\", \"record\")");
+    }
     stage_->Named(name, format);
     return *this;
   }

@@ -41,6 +41,17 @@ class Spread : public mr::LineMapper<std::string, int64_t>, public mr::Partition
   uint32_t Partition(const mr::KeyView<Partitioned>&, uint32_t) const { return 0; }
 };
 
+#ifdef FAULT_named
+using Long = double;
+#else
+using Long = mr::Text;
+#endif
+class Sieve : public mr::LineMapper<mr::Text, mr::Text> {
+ public:
+  using MorePorts = mr::Ports<mr::Records<mr::Text, Long>>;
+  void Map(std::string_view line, Out& out) { out.Line(line); }
+};
+
 class Backwards : public mr::Reducer<std::string, int64_t, mr::Text, mr::Text>, public mr::Comparator<std::string> {
  public:
   void Reduce(std::string_view, mr::Values<int64_t>&, Out&) {}
@@ -68,6 +79,7 @@ PACELINE_DEFINE_LIBRARY(library) {
   auto sums = library.Reduce<std::string, int64_t>("sums", [](std::string_view, auto&, auto&) {});
   auto spread = library.Operator<Spread>("spread");
   auto looks = library.Operator<Looks>("looks");
+  auto sieve = library.Operator<Sieve>("sieve");
   auto pairs = library.MapLines<std::pair<std::string, int64_t>, std::string>("pairs", [](std::string_view, auto&) {});
   auto left = library.MapLines<std::string, int32_t>("left", [](std::string_view, auto&) {});
   auto join = library.Join<std::string, int32_t, int64_t>("join", [](std::string_view, auto&, auto&, auto&) {});
@@ -105,6 +117,7 @@ PACELINE_DEFINE_LIBRARY(library) {
 #ifdef FAULT_text
     plan.Map("text", count).ReadFiles().WriteFiles();
 #endif
+    plan.Map("sieve", sieve).ReadFiles().WriteFiles().Named("long");
 #ifdef FAULT_sorted
     plan.Reduce("sorted", ordered, plan.Map("pairs", pairs).ReadFiles()).WriteFiles();
 #else
