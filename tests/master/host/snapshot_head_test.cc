@@ -119,7 +119,7 @@ TEST_F(SnapshotHeadTest, AnEpochOfAnotherChainIsNoticedBehindASnapshotToo) {
 TEST_F(SnapshotHeadTest, AForgottenWorkerStaysSoAndItsIdIsNotGivenAgain) {
   const WorkerId id = Worker().id;
   host_->sessions().Exclude(id, true, [](const Changed&) {});
-  host_->sessions().Forget(id, false, [](const Changed&) {});
+  host_->sessions().Forget(id, true, [](const Changed&) {});
   EXPECT_EQ(host_->core().workers().Find(id), nullptr);
   ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"b", {id.value + 1}})));
   EXPECT_EQ(host_->core().workers().Find(id), nullptr);
