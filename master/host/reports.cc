@@ -10,13 +10,19 @@ namespace mr::master {
 namespace {
 
 // Counts the starts of attempts that one event brings about. Not each start is reported by itself: the first progress
-// of an attempt may come before that. An attempt that ends before both has no start.
+// of an attempt, or its end, may come before that.
 class StartWatch {
  public:
   // Before the event.
   StartWatch(const MasterCore& core, const AttemptId& attempt) : core_(core), attempt_(attempt), start_(StartNow()) {}
   // Returns when the attempt had started before the event; 0: not yet.
   Instant start() const { return start_; }
+  // Counts the start of an attempt whose end, at `end`, is its first report. took: from its start to its end, as its
+  // worker measured it. Requires: before the event.
+  void CountEnded(Instant end, Duration took, LatencyHistogram* start_times) const {
+    const sched::Attempt* attempt = Find();
+    if (attempt != nullptr && start_.ns == 0) start_times->Add(end - attempt->launched_at - took);
+  }
   // After the event.
   void Count(LatencyHistogram* start_times) const {
     const Instant start = StartNow();
@@ -109,7 +115,7 @@ struct Reports::Feeder {
 };
 
 uint64_t Reports::Feeder::operator()(report::Finished finished) {
-  const Duration ran = finished.ran;
+  const Duration took = finished.ran + finished.waited;
   auto answer = reports.core_.PrepareFinished(from, std::move(finished), reports.clock_.Stamp());
   *verdict = answer.verdict;
   if (!answer.record) return answer.sequence;
@@ -122,12 +128,13 @@ uint64_t Reports::Feeder::operator()(report::Finished finished) {
   for (const std::string& uri : answer.record->beside.grown) {
     LOG(WARNING) << Name(attempt.task.job) << ": input " << uri << " grew while the job ran";
   }
+  // A short attempt ends before it reports its start, which the master then knows by the attempt's duration only.
   const StartWatch watch(reports.core_, attempt);
+  watch.CountEnded(answer.record->stamped.at, took, &reports.start_times_);
   const Driver::Fed fed = reports.driver_.Feed(*std::move(answer.record));
   *verdict = VerdictOf(attempt, fed.decisions);
-  // A short attempt ends before it reports its start, which the master then does not know.
   if (*verdict == Verdict::kWinner) {
-    reports.run_times_.Add(watch.start().ns != 0 ? reports.clock_.last_stamp() - watch.start() : ran);
+    reports.run_times_.Add(watch.start().ns != 0 ? reports.clock_.last_stamp() - watch.start() : took);
   }
   Ended();
   return fed.sequence;

@@ -29,7 +29,9 @@ class Reports {
   void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<NumberedReport> reports,
               std::function<void(ReportOut)> reply);
   void Progress(sched::AttemptProgress progress);
-  // From the launch of an attempt to its start on the worker, as reported.
+  // From the launch of an attempt to its start on the worker, as reported. For an attempt whose success is its first
+  // report: up to that, less its duration on the worker. Attempts that fail, are killed or are refused before they
+  // report a start are not counted.
   const LatencyHistogram& start_times() const { return start_times_; }
   // From the start of an attempt to the commit of its output.
   const LatencyHistogram& run_times() const { return run_times_; }

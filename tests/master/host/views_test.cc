@@ -82,6 +82,31 @@ TEST_F(ViewsTest, AttemptsThatEndBeforeTheyReportTheirStartCountInTheRunTimes) {
   On([&] { EXPECT_EQ(host_->reports().run_times().Read().counts.back(), 3u); });
 }
 
+TEST_F(ViewsTest, AttemptsThatEndBeforeTheyReportTheirStartCountInTheStartTimes) {
+  On([this] { host_->sessions().Drain(Of('b').id, true, [](const Status&) {}); });
+  const auto job = Submit();
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  Run(Seconds(2), [this] {
+    Beat('a');
+    Beat('b');
+  });
+  On([&] {
+    const AttemptId map{{*job, 0, 0}, 1};
+    ASSERT_TRUE(host_->core().attempts().Find(map).has_value());
+    EXPECT_EQ(host_->reports().start_times().Read().counts.back(), 0u);
+    mr::Report report = Finished(map);
+    auto& finished = std::get<report::Finished>(report.what);
+    finished.output.partitions = 1;
+    finished.ran = Millis(1500);
+    finished.waited = Millis(300);
+    Report('a', report);
+    const auto starts = host_->reports().start_times().Read();
+    ASSERT_EQ(starts.counts.back(), 1u);
+    EXPECT_EQ(starts.sum.ns / Millis(1).ns, 200) << "it ended 2 s after its launch, ran for 1.5 s and waited for 0.3 s";
+    EXPECT_EQ(host_->reports().run_times().Read().sum, Millis(1800));
+  });
+}
+
 TEST_F(ViewsTest, WhatIsNotThereIsNotFound) {
   for (const char* path : {"jobs/job_1_0009", "jobs/job_1_0009/report", "workers/w9"}) {
     EXPECT_EQ(Read(TopicOf(path)).view.status().code(), Code::kNotFound) << path;
