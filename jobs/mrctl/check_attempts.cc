@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 
-#include "common/io/clock.h"
 #include "jobs/mrctl/stack_text.h"
 #include "jobs/mrctl/terminal_text.h"
 
@@ -17,29 +16,30 @@ constexpr Duration kLogsTime = Seconds(10);     // a guess, for all jobs
 
 }  // namespace
 
-std::vector<Check> CheckAttempts(Client& client, const std::vector<JobStatus>& jobs, const std::string& prefix) {
+std::vector<Check> CheckAttempts(const AttemptSources& from, const std::vector<JobStatus>& jobs,
+                                 const std::string& prefix) {
   std::vector<Check> checks;
-  const Instant end = Now() + kLogsTime;
+  const Instant end = from.now() + kLogsTime;
   std::set<std::string> silent;
   size_t skipped_jobs = 0, skipped_logs = 0;
   for (const JobStatus& job : jobs) {
     if (Ended(job.state)) continue;
-    if (Now() >= end) {
+    if (from.now() >= end) {
       ++skipped_jobs;
       continue;
     }
-    auto attempts = client.Attempts(job.id);
+    auto attempts = from.attempts(job.id);
     if (!attempts.ok()) continue;
     std::erase_if(*attempts, [](const AttemptStatus& a) { return a.state != "running" || a.ran_us < kLongAttemptUs; });
     std::stable_sort(attempts->begin(), attempts->end(),
                      [](const AttemptStatus& a, const AttemptStatus& b) { return a.ran_us > b.ran_us; });
     attempts->resize(std::min(attempts->size(), kMostLogs));
     for (const AttemptStatus& attempt : *attempts) {
-      if (Now() >= end || silent.contains(attempt.worker)) {
+      if (from.now() >= end || silent.contains(attempt.worker)) {
         ++skipped_logs;
         continue;
       }
-      const auto log = client.Logs(*ParseAttemptId(attempt.id));
+      const auto log = from.log(*ParseAttemptId(attempt.id));
       if (!log.ok() && log.status().code() != Code::kNotFound && log.status().code() != Code::kNotAllowed) {
         silent.insert(attempt.worker);
         ++skipped_logs;

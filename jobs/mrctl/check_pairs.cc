@@ -3,8 +3,6 @@
 #include <map>
 #include <string>
 
-#include "common/io/clock.h"
-
 namespace mr::ctl {
 namespace {
 
@@ -14,7 +12,7 @@ constexpr Duration kPairsTime = Seconds(20);
 
 }  // namespace
 
-Check CheckPairs(Client& client, const std::vector<WorkerStatus>& workers) {
+Check CheckPairs(const ReachFn& reach, const std::vector<WorkerStatus>& workers, const std::function<Instant()>& now) {
   const auto check = [](Verdict verdict, const std::string& text, const std::string& next = "") {
     return Check{"network", verdict, text, next};
   };
@@ -27,11 +25,11 @@ Check CheckPairs(Client& client, const std::vector<WorkerStatus>& workers) {
   std::string why, unasked;
   size_t pairs = 0, asked = 0, broken = 0, sample = 0, silent = 0;
   bool to_master = false;
-  const Instant end = Now() + kPairsTime;
+  const Instant end = now() + kPairsTime;
   for (size_t i = 0; i < here.size(); i += step) {
     ++sample;
-    if (Now() >= end) continue;
-    const auto peers = client.Reach(*ParseWorkerId(here[i]->id));
+    if (now() >= end) continue;
+    const auto peers = reach(*ParseWorkerId(here[i]->id));
     if (!peers.ok()) {
       if (peers.status().code() == Code::kNotAllowed) return NotShown("network");
       // The worker is of an older release or lost.

@@ -97,13 +97,15 @@ class Doctor {
     CheckJournal(client, prefix);
     CheckWorkers(*workers, prefix);
     CheckPorts(*workers);
-    checks_.push_back(CheckPairs(client, *workers));
+    checks_.push_back(CheckPairs([&client](WorkerId id) { return client.Reach(id); }, *workers, &Now));
     CheckDisks(*workers, prefix);
     CheckReports(*workers, prefix);
     CheckFiles(client, *workers, prefix);
     CheckSlots(*workers, *queues, prefix);
     CheckJobs(client, *jobs, prefix);
-    for (Check& check : CheckAttempts(client, *jobs, prefix)) checks_.push_back(std::move(check));
+    const AttemptSources sources{[&client](JobId id) { return client.Attempts(id); },
+                                 [&client](AttemptId id) { return client.Logs(id); }, &Now};
+    for (Check& check : CheckAttempts(sources, *jobs, prefix)) checks_.push_back(std::move(check));
     return true;
   }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/rpc/call_times.h"
 #include "common/rpc/http_server.h"
 #include "common/rpc/server.h"
 
@@ -70,6 +71,58 @@ mr_calls_seconds_bucket{method="Master.submit",le="+Inf"} 4
 mr_calls_seconds_sum{method="Master.submit"} 2.2015000000000002
 mr_calls_seconds_count{method="Master.submit"} 4
 )");
+}
+
+TEST(MetricsTest, HistogramsWithoutValuesAreZero) {
+  constexpr std::array<Duration, 1> kBounds = {Millis(1)};
+  MetricsWriter out;
+  out.Histogram("m_seconds", "H.", LatencyHistogram(kBounds));
+  EXPECT_EQ(out.Take(), R"(# HELP m_seconds H.
+# TYPE m_seconds histogram
+m_seconds_bucket{le="0.001"} 0
+m_seconds_bucket{le="+Inf"} 0
+m_seconds_sum 0
+m_seconds_count 0
+)");
+}
+
+TEST(CallTimesTest, EachMethodThatWasCalledHasItsOwnHistogram) {
+  MethodAccess submit, kill, drain;
+  submit.name = "submit";
+  kill.name = "kill";
+  drain.name = "drain";
+  CallTimes times;
+  MetricsWriter out;
+  times.Write(&out);
+  EXPECT_EQ(out.Take(),
+            "# HELP mr_rpc_handling_seconds From the arrival of a call to its answer, by method.\n"
+            "# TYPE mr_rpc_handling_seconds histogram\n");
+  times.Add("MasterForClient", submit, Micros(50));
+  times.Add("MasterForClient", submit, Millis(3));
+  times.Add("MasterForClient", kill, Seconds(11));
+  times.Write(&out);
+  const std::string page = out.Take();
+  const auto has = [&](const std::string& line) { return page.find("\n" + line + "\n") != std::string::npos; };
+  EXPECT_TRUE(has("mr_rpc_handling_seconds_bucket{method=\"MasterForClient.submit\",le=\"5e-05\"} 1")) << page;
+  EXPECT_TRUE(has("mr_rpc_handling_seconds_bucket{method=\"MasterForClient.submit\",le=\"0.005\"} 2")) << page;
+  EXPECT_TRUE(has("mr_rpc_handling_seconds_count{method=\"MasterForClient.submit\"} 2")) << page;
+  EXPECT_TRUE(has("mr_rpc_handling_seconds_bucket{method=\"MasterForClient.kill\",le=\"10\"} 0")) << page;
+  EXPECT_TRUE(has("mr_rpc_handling_seconds_count{method=\"MasterForClient.kill\"} 1")) << page;
+  EXPECT_TRUE(has("mr_rpc_handling_seconds_sum{method=\"MasterForClient.kill\"} 11")) << page;
+  EXPECT_EQ(page.find("drain"), std::string::npos) << "nobody called it";
+}
+
+TEST(LatencyHistogramTest, ABoundBelongsToItsBucketAndTheRestToTheLast) {
+  LatencyHistogram latencies(kAttemptBounds);
+  for (const Duration bound : kAttemptBounds) {
+    latencies.Add(bound);
+    latencies.Add(bound + Nanos(1));
+  }
+  const auto totals = latencies.Read();
+  ASSERT_EQ(totals.counts.size(), kAttemptBounds.size() + 1);
+  // Each bucket adds its own bound and the value just above the bound before.
+  for (size_t i = 0; i < kAttemptBounds.size(); ++i) EXPECT_EQ(totals.counts[i], 2 * i + 1) << i;
+  EXPECT_EQ(totals.counts.back(), 2 * kAttemptBounds.size());
 }
 
 TEST(LatencyHistogramTest, ThreadsAddWithoutLosingAnything) {
