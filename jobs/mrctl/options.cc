@@ -361,7 +361,10 @@ void AddTask(CLI::App* root, Command* c) {
   replay->add_option("--lib", c->replay_lib, "Operator library of the job, if it has its own")->type_name("PATH");
   AddList(replay, "--files", &c->replay_files, "Side file of the job, as at submit; repeat for several files")
       ->type_name("PATH[#NAME]");
-  replay->add_flag("--gdb", c->gdb, "Run under gdb on this terminal, to the crash at once");
+  CLI::Option* gdb = replay->add_flag("--gdb", c->gdb, "Run under gdb on this terminal, to the crash at once");
+  replay->add_option("--perf", c->perf, "Run under perf, and write a flame graph of the CPU time to this SVG file")
+      ->type_name("FILE")
+      ->excludes(gdb);
   replay->footer(
       "Output records are counted and dropped. What the operator prints goes to standard error.\n"
       "Tasks whose output the attempt read run first, to make it again.\n"

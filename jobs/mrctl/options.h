@@ -112,6 +112,7 @@ struct Command {
   std::string project_template = "map";  // sdk new
   // task replay
   bool gdb = false;
+  std::string perf;  // file of the flame graph
   std::string replay_lib;
   std::vector<std::string> replay_files;
   // If not empty: print this on stdout and exit 0 (help).

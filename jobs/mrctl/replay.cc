@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "common/io/files.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/flame_graph.h"
 #include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/launch_source.h"
 #include "jobs/mrctl/local_names.h"
@@ -23,7 +25,8 @@
 namespace mr::ctl {
 namespace {
 
-// Runs mrtask in the foreground on this terminal, alone or under gdb. Returns its exit code, or 128 + a signal.
+// Runs a program in the foreground on this terminal. out: the file of its output, or "". Returns its exit code, or 128
+// + a signal; 127: there is no such program.
 Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out) {
   std::vector<char*> words;
   words.reserve(argv.size() + 1);
@@ -89,6 +92,39 @@ Result<ReplaySubject> FindSubject(const std::string& word, const Settings& setti
   return wanted;
 }
 
+// Runs mrtask's command under perf, and draws where the time went. Returns the exit code of the command.
+Result<int> RunUnderPerf(const std::vector<std::string>& command, const std::string& answer,
+                         const std::string& directory, const std::string& svg, const std::string& title,
+                         const Settings& settings) {
+  const std::string data = directory + "/perf.data", text = directory + "/perf.txt";
+  // Stacks by debug information: neither operators nor mrtask keep frame pointers. 199 times per second does not beat
+  // with timers.
+  std::vector<std::string> record = {"perf", "record",       "--quiet",     "--no-buildid-cache", "--freq",
+                                     "199",  "--call-graph", "dwarf,16384", "--output",           data,
+                                     "--"};
+  record.insert(record.end(), command.begin(), command.end());
+  MR_ASSIGN_OR_RETURN(const int exit, RunHere(record, answer));
+  if (exit == 127) {
+    return WithHint(InvalidArgument("there is no perf in $PATH"), "install it (Debian: linux-perf), or omit --perf");
+  }
+  if (exit != 0 && exit != 1) {
+    return WithHint(InvalidArgument("perf cannot record here (exit " + std::to_string(exit) + "), so nothing ran"),
+                    "see its message above; `sysctl kernel.perf_event_paranoid` of 2 or less lets users record "
+                    "their own programs");
+  }
+  MR_ASSIGN_OR_RETURN(const int shown, RunHere({"perf", "script", "-i", data, "-F", "ip,sym", "--no-inline"}, text));
+  if (shown != 0) return Internal("perf script exited with " + std::to_string(shown) + "; its message is above");
+  FlameGraph graph;
+  std::ifstream in(text);
+  const uint64_t samples = AddPerfScript(in, &graph);
+  MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(svg, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+  MR_RETURN_IF_ERROR(WriteAll(fd.get(), graph.Svg(title)).With("cannot write " + svg));
+  Say(settings, samples == 0 ? svg + " is empty: perf took no sample, since the replay was too short"
+                             : svg + " is the flame graph of " + std::to_string(samples) +
+                                   (samples == 1 ? " sample" : " samples") + ", 199 per second of CPU time");
+  return exit;
+}
+
 }  // namespace
 
 Result<int> RunReplay(const Command& command, const Settings& settings) {
@@ -124,7 +160,11 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
     if (exit == 127) return WithHint(InvalidArgument("there is no gdb in $PATH"), "install it, or omit --gdb");
     return exit == 0 ? kExitOk : kExitJobFailed;
   }
-  MR_ASSIGN_OR_RETURN(const int exit, RunHere({mrtask, "replay", document, "watched"}, answer));
+  const std::vector<std::string> watched = {mrtask, "replay", document, "watched"};
+  MR_ASSIGN_OR_RETURN(const int exit, command.perf.empty()
+                                          ? RunHere(watched, answer)
+                                          : RunUnderPerf(watched, answer, directory.path(), command.perf,
+                                                         word + " (" + task.stage.spec.operator_name + ")", settings));
   ReplayResult result;
   if (exit != 0 && exit != 1) return Internal("mrtask replay exited with " + std::to_string(exit));
   {

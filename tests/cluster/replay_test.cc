@@ -155,6 +155,32 @@ TEST_F(ReplayTest, ADebuggerGetsTheProcessAndItsArguments) {
   EXPECT_THAT(none.err, HasSubstr("there is no gdb"));
 }
 
+TEST_F(ReplayTest, AProfilerSeesTheProcessAndItsSamplesBecomeAnImage) {
+  Write("profiled", "a\nsay\n");
+  const std::string attempt =
+      Attempt({"--lib", Lib(), "replayed", "--input", Uri("profiled"), "--output", Uri("out8")});
+  // In place of perf, which not every kernel allows: it runs the program, and has one sample.
+  Shell("mkdir -p '" + Path("bin") +
+        "' && printf '#!/bin/sh\\nif [ \"$1\" = record ]; then while [ \"$1\" != -- ]; do shift; done; shift; exec "
+        "\"$@\"; fi\\nprintf \"\\\\t 7f0 Map<int>::Add\\\\n\\\\t 7f1 main\\\\n\"\\n' > '" +
+        Path("bin/perf") + "' && chmod +x '" + Path("bin/perf") + "'");
+  SpawnOptions options;
+  options.env = {"PATH=" + Path("bin") + ":/usr/bin:/bin"};
+  const std::vector<std::string> args = {"task", "replay", attempt, "--lib", Lib(), "--perf", Path("replay.svg")};
+  const RunResult run = cluster_->Mrctl(args, Seconds(60), options);
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("records   2 in"));
+  EXPECT_THAT(run.err, HasSubstr("replay.svg is the flame graph of 1 sample"));
+  const auto svg = ReadFile(Path("replay.svg"));
+  ASSERT_TRUE(svg.ok());
+  EXPECT_THAT(*svg, HasSubstr("<title>Map&lt;int&gt;::Add (100.0 %, 1 sample)</title>"));
+  EXPECT_THAT(*svg, HasSubstr(attempt));
+  options.env = {"PATH=/nonexistent"};
+  const RunResult none = cluster_->Mrctl(args, Seconds(60), options);
+  EXPECT_EQ(none.exit, 2);
+  EXPECT_THAT(none.err, HasSubstr("there is no perf"));
+}
+
 TEST_F(ReplayTest, AReduceRunsAgainOnWhatItsMapsMakeAgain) {
   Write("r1", "a\nb\na\n");
   Write("r2", "b\nc\n");
