@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 
 // Keeps the n best rows that it receives, in memory for about 2n.
 class BestRows {

@@ -6,8 +6,8 @@
 #include <deque>
 
 #include "jobs/builtin/table.h"
-#include "jobs/builtin/times.h"
 #include "jobs/expressions/json_fields.h"
+#include "jobs/expressions/times.h"
 
 namespace mr::builtin {
 namespace {
@@ -19,14 +19,14 @@ class ApacheParser : public LineParser {
   ApacheParser() {
     columns_ = {"host", "user", "time", "method", "path", "protocol", "status", "bytes", "referer", "agent"};
     std::string ignored;
-    format_ = *TimeFormat::Parse("apache", &ignored);
+    format_ = *expr::TimeFormat::Parse("apache", &ignored);
   }
 
   bool Parse(std::string_view line, CsvRow* row) override {
     std::string_view host, identity, user, time, request, status, bytes, referer, agent;
     if (!Word(&line, &host) || !Word(&line, &identity) || !User(&line, &user)) return false;
     int64_t micros = 0;
-    if (!Within(&line, '[', ']', &time) || !ParseTime(time, format_, &micros)) return false;
+    if (!Within(&line, '[', ']', &time) || !expr::ParseTime(time, format_, &micros)) return false;
     if (!Quoted(&line, kRequest, &request) || !Word(&line, &status) || !IsNumber(status) || !Word(&line, &bytes))
       return false;
     if (bytes != "-" && !IsNumber(bytes)) return false;
@@ -36,7 +36,7 @@ class ApacheParser : public LineParser {
       if (!line.empty() && line[0] == '"' && !Quoted(&line, kAgent, &agent)) return false;
     }
     time_.clear();
-    AppendTime(micros, &time_);
+    expr::AppendTime(micros, &time_);
     row->Clear();
     row->NotPlain();
     row->Add(host);
@@ -118,7 +118,7 @@ class ApacheParser : public LineParser {
     row->Add(whole ? request.substr(protocol + 1) : std::string_view());
   }
 
-  TimeFormat format_;
+  expr::TimeFormat format_;
   std::string time_;
   std::string unescaped_[kAgent + 1];
 };

@@ -12,10 +12,12 @@
 #include <string>
 #include <string_view>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 #include "paceline/codec.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 
 namespace number_key {
 inline constexpr uint8_t kExact = 0x80, kInexact = 0xff;

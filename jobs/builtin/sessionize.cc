@@ -4,7 +4,7 @@
 // A secondary sort: keys are (user, time), and partitions depend on the user alone. So a user's events arrive sorted by
 // time.
 #include "jobs/builtin/table.h"
-#include "jobs/builtin/times.h"
+#include "jobs/expressions/times.h"
 
 namespace mr::builtin {
 namespace {
@@ -15,7 +15,7 @@ class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string
   void Open() {
     RowMapper::Open();
     std::string wrong;
-    const auto format = TimeFormat::Parse(context().config().Text("time_format"), &wrong);
+    const auto format = expr::TimeFormat::Parse(context().config().Text("time_format"), &wrong);
     if (!format) throw JobError("the stage's config has a malformed format of times");
     format_ = *format;
   }
@@ -23,13 +23,13 @@ class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view time = row[column(1)];
       int64_t micros = 0;
-      if (!ParseTime(time, format_, &micros)) RefuseField(column(1), "time: " + format_.Wanted());
+      if (!expr::ParseTime(time, format_, &micros)) RefuseField(column(1), "time: " + format_.Wanted());
       out.Emit(std::pair(row[column(0)], micros), time);
     });
   }
 
  private:
-  TimeFormat format_;
+  expr::TimeFormat format_;
 };
 
 class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Text, Text> {
@@ -89,14 +89,14 @@ int64_t ParseGap(const Args& args, const std::string& text) {
 void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
   TableFormat format;
   TableSide side;
-  std::string user, time, gap = "30m", time_format = TimeFormat().text(), wrong;
+  std::string user, time, gap = "30m", time_format = expr::TimeFormat().text(), wrong;
   Args args("sessionize");
   args.Add("--user", &user).Add("--time", &time).Add("--gap", &gap).Add("--time-format", &time_format);
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
   if (user.empty() || time.empty()) args.Refuse("give the columns: --user COLUMN --time COLUMN");
-  if (!TimeFormat::Parse(time_format, &wrong)) args.Refuse("--time-format " + wrong);
+  if (!expr::TimeFormat::Parse(time_format, &wrong)) args.Refuse("--time-format " + wrong);
   side.columns = {user, time};
   const int64_t gap_ms = ParseGap(args, gap);
   auto& columns = FindColumns("sessionize", format, {side}, &plan);

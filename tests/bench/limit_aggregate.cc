@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 #include "tests/bench/limit.h"
 
 namespace mr::bench::limit {
@@ -14,7 +14,7 @@ constexpr size_t kStripe = 1u << 20;
 struct Group {
   uint64_t count = 0;
   int64_t whole = 0;
-  builtin::Decimal rest;
+  expr::Decimal rest;
 };
 struct Slot {
   __m128i key;
@@ -115,8 +115,8 @@ int Main(const char* in_path, const std::string& out_path) {
                       ++mine.others[std::string(note, length)].count;
                     }
                     if (amount == amount_end) continue;  // an empty field has no value
-                    builtin::Decimal d;
-                    if (!builtin::Decimal::Parse({amount, static_cast<size_t>(amount_end - amount)}, &d))
+                    expr::Decimal d;
+                    if (!expr::Decimal::Parse({amount, static_cast<size_t>(amount_end - amount)}, &d))
                       Refuse("an amount is not a number");
                     mine.others[std::string(note, length)].rest.Add(d);
                   }
@@ -141,8 +141,8 @@ int Main(const char* in_path, const std::string& out_path) {
   }
   std::string text;
   for (auto& [name, g] : all) {
-    builtin::Decimal sum;
-    builtin::Decimal::Parse(std::to_string(g.whole), &sum);
+    expr::Decimal sum;
+    expr::Decimal::Parse(std::to_string(g.whole), &sum);
     sum.Add(g.rest);
     text += name + "," + std::to_string(g.count) + "," + sum.Text() + "\n";
   }

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "common/base/rng.h"
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 #include "tests/jobs/builtin_run.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 namespace {
 
 using testing::ElementsAre;
@@ -303,13 +305,6 @@ TEST(SessionizeTest, YearsHaveTheirLeapDays) {
     }
   }
   EXPECT_EQ(Rows("sessionize", csv, {"--user", "u", "--time", "t", "--gap", "1s"}), expected);
-}
-
-TEST(DecimalTest, MillionthsAreRoundedDownOnBothSidesOfZero) {
-  const std::pair<const char*, int64_t> cases[] = {{"0.0000019", 1},   {"0.000002", 2},   {"0", 0},
-                                                   {"-0.0000001", -1}, {"-0.000001", -1}, {"-0.0000011", -2},
-                                                   {"1e-7", 0},        {"-1e-7", -1}};
-  for (const auto& [text, millionths] : cases) EXPECT_EQ(Number(text).Millionths(), millionths) << text;
 }
 
 TEST(TableTest, BlankLinesBeforeTheFirstRowAreNoRow) {

@@ -68,14 +68,14 @@ void CheckUnquotedFields(const Args& args, const TableFormat& format, const std:
 void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   TableFormat format;
   std::vector<std::string> by_lists, agg_lists, bucket_lists;
-  std::string time_format = TimeFormat().text(), wrong;
+  std::string time_format = expr::TimeFormat().text(), wrong;
   Args args("aggregate");
   args.Add("--by", &by_lists).Add("--agg", &agg_lists).Add("--bucket", &bucket_lists);
   args.Add("--time-format", &time_format);
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
-  if (!TimeFormat::Parse(time_format, &wrong)) args.Refuse("--time-format " + wrong);
+  if (!expr::TimeFormat::Parse(time_format, &wrong)) args.Refuse("--time-format " + wrong);
   const std::string by = JoinLists(by_lists);
   TableSide side;
   if (!by.empty()) side.columns = SplitNames(args, "--by", by);

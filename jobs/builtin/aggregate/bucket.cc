@@ -43,21 +43,21 @@ int64_t BucketWidth::StartOf(int64_t micros) const {
     constexpr int64_t kMonday = 4;  // 1970-01-05
     return (FloorToStep(days - kMonday, 7) + kMonday) * kDayMicros;
   }
-  CivilDay day = CivilDayOf(days);
+  expr::CivilDay day = expr::CivilDayOf(days);
   day.day = 1;
   if (kind_ == Kind::kYear) day.month = 1;
-  return DaysSince1970(day) * kDayMicros;
+  return expr::DaysSince1970(day) * kDayMicros;
 }
 
 bool Bucketing::Of(std::string_view field, std::string_view* bucket) {
   *bucket = {};
   if (field.empty()) return true;
   int64_t micros = 0;
-  if (!ParseTime(field, format_, &micros)) return false;
+  if (!expr::ParseTime(field, format_, &micros)) return false;
   const int64_t start = width_.StartOf(micros);
   if (start != start_) {
     text_.clear();
-    AppendTime(start, &text_);
+    expr::AppendTime(start, &text_);
     start_ = start;
   }
   *bucket = text_;

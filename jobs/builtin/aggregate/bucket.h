@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "jobs/builtin/times.h"
+#include "jobs/expressions/times.h"
 
 namespace mr::builtin {
 
@@ -30,15 +30,15 @@ class BucketWidth {
 // The text of a column's buckets, one field after the other.
 class Bucketing {
  public:
-  Bucketing(BucketWidth width, TimeFormat format) : width_(std::move(width)), format_(std::move(format)) {}
+  Bucketing(BucketWidth width, expr::TimeFormat format) : width_(std::move(width)), format_(std::move(format)) {}
   // Sets *bucket to the bucket's start in ISO 8601, valid until the next call; an empty field has an empty bucket.
   // Returns false if the field is no time.
   bool Of(std::string_view field, std::string_view* bucket);
-  const TimeFormat& format() const { return format_; }
+  const expr::TimeFormat& format() const { return format_; }
 
  private:
   BucketWidth width_;
-  TimeFormat format_;
+  expr::TimeFormat format_;
   std::optional<int64_t> start_;  // of text_
   std::string text_;
 };

@@ -17,7 +17,7 @@ void FoldRows::Open() {
   std::string wrong;
   for (const std::string& text : DecodeTexts(config.Text("buckets"))) {
     const auto width = BucketWidth::Parse(text);
-    const auto format = TimeFormat::Parse(config.Text("time_format"), &wrong);
+    const auto format = expr::TimeFormat::Parse(config.Text("time_format"), &wrong);
     if (!width || !format) throw JobError("the stage's config has malformed buckets");
     buckets_.emplace_back(*width, *format);
   }

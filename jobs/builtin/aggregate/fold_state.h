@@ -8,9 +8,11 @@
 
 #include "jobs/builtin/aggregate/measure.h"
 #include "jobs/builtin/aggregate/wide_sum.h"
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 
 struct FoldState {
   uint64_t count = 0;  // of values; kList: of the values in `text`

@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 
 // The parts of the sums are kept as bytes: those of exact decimals first, with a fixed length, then those of doubles.
 // The count of numbers is kept by the caller.

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 
 class Quantile {
  public:

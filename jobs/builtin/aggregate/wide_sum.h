@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 
 namespace mr::builtin {
+
+using expr::Decimal;
 
 // The part is kept as bytes; empty: nothing.
 class WideSum {

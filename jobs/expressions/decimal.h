@@ -7,11 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 
-namespace mr::builtin {
+namespace mr::expr {
 
 class Decimal {
  public:
@@ -58,14 +57,6 @@ class Decimal {
     // In two steps that a double represents well: the units alone may exceed 2^53.
     const __int128 whole = units_ / kOne, part = units_ % kOne;
     return static_cast<double>(whole) + static_cast<double>(part) / static_cast<double>(kOne);
-  }
-  // Returns the number in millionths, rounded down. Returns nothing from 1e12 on, or from -1e12 down.
-  std::optional<int64_t> Millionths() const {
-    constexpr double kMost = 1e12;
-    if (const double value = AsDouble(); !(value < kMost && value > -kMost)) return {};
-    if (!exact_) return static_cast<int64_t>(std::floor(double_ * 1e6));
-    const __int128 step = kOne / 1'000'000, part = units_ % step;
-    return static_cast<int64_t>(units_ / step - (part < 0));
   }
   int Compare(const Decimal& other) const {
     if (exact_ && other.exact_) return units_ < other.units_ ? -1 : units_ > other.units_;
@@ -184,4 +175,4 @@ class Decimal {
   double double_ = 0;   // if not exact
 };
 
-}  // namespace mr::builtin
+}  // namespace mr::expr

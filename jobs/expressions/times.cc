@@ -1,13 +1,13 @@
-#include "jobs/builtin/times.h"
+#include "jobs/expressions/times.h"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
-#include "jobs/builtin/decimal.h"
+#include "jobs/expressions/decimal.h"
 
-namespace mr::builtin {
+namespace mr::expr {
 namespace {
 
 constexpr int64_t kMicrosPerSecond = 1'000'000, kSecondsPerDay = 86400;
@@ -243,6 +243,86 @@ bool EpochMicros(std::string_view text, int64_t per_second, int64_t* micros) {
   return true;
 }
 
+// The parts of a time in UTC, and the text of a conversion of strftime for it.
+class TimeParts {
+ public:
+  explicit TimeParts(int64_t micros) {
+    constexpr int64_t kDay = kSecondsPerDay * kMicrosPerSecond;
+    days_ = micros / kDay - (micros % kDay < 0 ? 1 : 0);
+    const int64_t rest = micros - days_ * kDay;
+    day_ = CivilDayOf(days_);
+    second_of_day_ = static_cast<int>(rest / kMicrosPerSecond);
+    part_ = static_cast<int>(rest % kMicrosPerSecond);
+  }
+
+  // Requires: a conversion follows each % of the pattern.
+  void Append(std::string_view pattern, std::string* out) const {
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      if (pattern[i] == '%') {
+        AppendConversion(pattern[++i], out);
+      } else {
+        out->push_back(pattern[i]);
+      }
+    }
+  }
+
+ private:
+  // Appends a number of at least `width` characters.
+  static void AppendNumber(int64_t number, size_t width, std::string* out, char pad = '0') {
+    char text[24];
+    const char* const end = std::to_chars(text, text + sizeof text, number).ptr;
+    const auto digits = static_cast<size_t>(end - text);
+    if (digits < width) out->append(width - digits, pad);
+    out->append(text, digits);
+  }
+  static void AppendYear(int64_t year, std::string* out) {
+    if (year < 0 || year > 9999) out->push_back(year < 0 ? '-' : '+');
+    AppendNumber(year < 0 ? -year : year, 4, out);
+  }
+  void AppendConversion(char c, std::string* out) const {
+    const int hour = second_of_day_ / 3600;
+    const std::string_view month = kMonthNames[static_cast<size_t>(day_.month - 1)];
+    const std::string_view day = kDayNames[static_cast<size_t>(((days_ + 4) % 7 + 7) % 7)];  // 1970 began on a Thursday
+    switch (c) {
+      case 'Y': return AppendYear(day_.year, out);
+      case 'y': return AppendNumber((day_.year % 100 + 100) % 100, 2, out);
+      case 'm': return AppendNumber(day_.month, 2, out);
+      case 'd': return AppendNumber(day_.day, 2, out);
+      case 'e': return AppendNumber(day_.day, 2, out, ' ');
+      case 'j': return AppendNumber(days_ - DaysSince1970({day_.year, 1, 1}) + 1, 3, out);
+      case 'H': return AppendNumber(hour, 2, out);
+      case 'I': return AppendNumber((hour + 11) % 12 + 1, 2, out);
+      case 'M': return AppendNumber(second_of_day_ / 60 % 60, 2, out);
+      case 'S': return AppendNumber(second_of_day_ % 60, 2, out);
+      case 'f': return AppendNumber(part_, 6, out);
+      case 'p': out->append(hour < 12 ? "AM" : "PM"); return;
+      case 'b':
+      case 'h': return AppendName(month.substr(0, 3), out);
+      case 'B': return AppendName(month, out);
+      case 'a': return AppendName(day.substr(0, 3), out);
+      case 'A': return AppendName(day, out);
+      case 'z': out->append("+0000"); return;
+      case 'Z': out->append("UTC"); return;
+      case 's': return AppendNumber(days_ * kSecondsPerDay + second_of_day_, 1, out);
+      case 'T': return Append("%H:%M:%S", out);
+      case 'R': return Append("%H:%M", out);
+      case 'F': return Append("%Y-%m-%d", out);
+      case 'D': return Append("%m/%d/%y", out);
+      case 'n': out->push_back('\n'); return;
+      case 't': out->push_back('\t'); return;
+      default: out->push_back(c);
+    }
+  }
+  static void AppendName(std::string_view lower, std::string* out) {
+    out->push_back(static_cast<char>(lower[0] & ~0x20));
+    out->append(lower.substr(1));
+  }
+
+  CivilDay day_;
+  int64_t days_ = 0;  // since 1970
+  int second_of_day_ = 0, part_ = 0;
+};
+
 }  // namespace
 
 std::optional<TimeFormat> TimeFormat::Parse(const std::string& text, std::string* wrong) {
@@ -269,16 +349,16 @@ std::optional<TimeFormat> TimeFormat::Parse(const std::string& text, std::string
   return format;
 }
 
-std::string TimeFormat::Wanted() const {
+std::string TimeFormat::Wanted(const std::string& how) const {
   switch (kind_) {
     case Kind::kAuto:
-      return "give seconds, YYYY-MM-DD HH:MM:SS or 10/Oct/2000:13:55:36 -0700, or name its format with --time-format";
+      return "give seconds, YYYY-MM-DD HH:MM:SS or 10/Oct/2000:13:55:36 -0700, or name its format with " + how;
     case Kind::kEpoch: return "give seconds since 1970";
     case Kind::kEpochMs: return "give milliseconds since 1970";
     case Kind::kEpochUs: return "give microseconds since 1970";
     case Kind::kIso: return "give YYYY-MM-DD HH:MM:SS";
     case Kind::kApache: return "give 10/Oct/2000:13:55:36 -0700";
-    case Kind::kPattern: return "its format is '" + text_ + "' (--time-format)";
+    case Kind::kPattern: return "its format is '" + text_ + "' (" + how + ")";
   }
   return "";
 }
@@ -326,21 +406,28 @@ CivilDay CivilDayOf(int64_t days_since_1970) {
 }
 
 void AppendTime(int64_t micros, std::string* out) {
-  constexpr int64_t kDay = kSecondsPerDay * kMicrosPerSecond;
-  const int64_t days = micros / kDay - (micros % kDay < 0 ? 1 : 0), rest = micros - days * kDay;
-  const CivilDay day = CivilDayOf(days);
-  const auto seconds = static_cast<int>(rest / kMicrosPerSecond), part = static_cast<int>(rest % kMicrosPerSecond);
-  char text[64];
-  const char* const year = day.year < 0 || day.year > 9999 ? "%+05lld" : "%04lld";
-  out->append(text, static_cast<size_t>(std::snprintf(text, sizeof text, year, static_cast<long long>(day.year))));
-  out->append(text, static_cast<size_t>(std::snprintf(text, sizeof text, "-%02d-%02dT%02d:%02d:%02d", day.month,
-                                                      day.day, seconds / 3600, seconds / 60 % 60, seconds % 60)));
-  if (part % 1000 != 0) {
-    out->append(text, static_cast<size_t>(std::snprintf(text, sizeof text, ".%06d", part)));
-  } else if (part != 0) {
-    out->append(text, static_cast<size_t>(std::snprintf(text, sizeof text, ".%03d", part / 1000)));
+  const TimeParts time(micros);
+  time.Append("%FT%T", out);
+  if (micros % kMicrosPerSecond != 0) {
+    out->push_back('.');
+    time.Append("%f", out);
+    if (micros % 1000 == 0) out->resize(out->size() - 3);
   }
   out->push_back('Z');
 }
 
-}  // namespace mr::builtin
+void AppendTime(int64_t micros, const TimeFormat& format, std::string* out) {
+  switch (format.kind_) {
+    case TimeFormat::Kind::kAuto:
+    case TimeFormat::Kind::kIso: return AppendTime(micros, out);
+    case TimeFormat::Kind::kEpoch:
+      out->append(Decimal::FromUnits(__int128{micros} * (Decimal::kOne / kMicrosPerSecond)).Text());
+      return;
+    case TimeFormat::Kind::kEpochMs: out->append(std::to_string(micros / 1000 - (micros % 1000 < 0 ? 1 : 0))); return;
+    case TimeFormat::Kind::kEpochUs: out->append(std::to_string(micros)); return;
+    case TimeFormat::Kind::kApache: return TimeParts(micros).Append("%d/%b/%Y:%T %z", out);
+    case TimeFormat::Kind::kPattern: return TimeParts(micros).Append(format.text_, out);
+  }
+}
+
+}  // namespace mr::expr

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace mr::builtin {
+namespace mr::expr {
 
 // The form of the times in a column.
 class TimeFormat {
@@ -20,11 +20,12 @@ class TimeFormat {
 
   // Returns the text that Parse accepts, for a config.
   const std::string& text() const { return text_; }
-  // Returns the accepted forms for an error: "seconds since 1970, ...".
-  std::string Wanted() const;
+  // Returns the accepted forms for an error: "give seconds since 1970". how: names the way to give a format.
+  std::string Wanted(const std::string& how = "--time-format") const;
 
  private:
   friend bool ParseTime(std::string_view text, const TimeFormat& format, int64_t* micros);
+  friend void AppendTime(int64_t micros, const TimeFormat& format, std::string* out);
   enum class Kind { kAuto, kEpoch, kEpochMs, kEpochUs, kIso, kApache, kPattern };
 
   Kind kind_ = Kind::kAuto;
@@ -38,6 +39,9 @@ bool ParseTime(std::string_view text, const TimeFormat& format, int64_t* micros)
 // Appends the time in ISO 8601, in UTC: 2000-10-10T13:55:36Z, with 3 or 6 digits after the point if it has parts of a
 // second. Years before 0 or after 9999 have a sign and more digits.
 void AppendTime(int64_t micros, std::string* out);
+// Appends the time in a format, in UTC; auto is ISO 8601. Names of months and days are English. ParseTime reads the
+// text back, apart from parts that the format leaves out, and years before 0 or after 9999.
+void AppendTime(int64_t micros, const TimeFormat& format, std::string* out);
 
 // A day of the Gregorian calendar.
 struct CivilDay {
@@ -55,4 +59,4 @@ CivilDay CivilDayOf(int64_t days_since_1970);
   "                         or a format of strftime, such as '%d.%m.%Y %H:%M'.\n"                  \
   "                         A time without a zone is in UTC.\n"
 
-}  // namespace mr::builtin
+}  // namespace mr::expr

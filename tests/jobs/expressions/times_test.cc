@@ -5,9 +5,9 @@
 #include <ctime>
 
 #include "common/base/rng.h"
-#include "jobs/builtin/times.h"
+#include "jobs/expressions/times.h"
 
-namespace mr::builtin {
+namespace mr::expr {
 namespace {
 
 using ::testing::HasSubstr;
@@ -137,5 +137,48 @@ TEST(TimesTest, DaysAreThoseOfTheCLibrary) {
   }
 }
 
+// The C library's strftime is the oracle.
+TEST(TimesTest, AFormatIsWrittenAsTheCLibraryWritesItAndReadBack) {
+  Rng rng(4);
+  for (int i = 0; i < 5'000; ++i) {
+    const int64_t seconds = static_cast<int64_t>(rng.Below(270'000'000'000)) - 30'000'000'000;  // years of four digits
+    const auto when = static_cast<time_t>(seconds);
+    tm parts{};
+    ASSERT_NE(gmtime_r(&when, &parts), nullptr);
+    for (const char* pattern : {"%Y-%m-%d %H:%M:%S", "%F %T", "%e/%b/%Y %I:%M:%S %p", "%A, %d %B %Y %R:%S", "%j %Y %T",
+                                "%a %h %d %T %Y %z", "%s", "100%% %s"}) {
+      char wanted[100];
+      wanted[std::strftime(wanted, sizeof wanted, pattern, &parts)] = '\0';
+      std::string text;
+      AppendTime(seconds * 1'000'000 + 999'999, Format(pattern), &text);
+      ASSERT_EQ(text, wanted) << pattern;
+      int64_t micros = 0;
+      ASSERT_TRUE(ParseTime(text, Format(pattern), &micros)) << pattern << ": " << text;
+      ASSERT_EQ(micros, seconds * 1'000'000) << pattern << ": " << text;
+    }
+  }
+}
+
+TEST(TimesTest, EveryNamedFormIsReadAsItIsWritten) {
+  Rng rng(5);
+  for (int i = 0; i < 2'000; ++i) {
+    const int64_t exact = static_cast<int64_t>(rng.Below(300'000'000'000'000'000)) - 60'000'000'000'000'000;
+    for (const auto& [name, unit] : {std::pair{"auto", 1},
+                                     {"epoch", 1},
+                                     {"epoch_us", 1},
+                                     {"iso", 1},
+                                     {"%FT%T.%f%z", 1},
+                                     {"epoch_ms", 1'000},
+                                     {"apache", 1'000'000}}) {
+      std::string text;
+      AppendTime(exact, Format(name), &text);
+      int64_t micros = 0;
+      ASSERT_TRUE(ParseTime(text, Format(name), &micros)) << name << ": " << text;
+      const int64_t below = ((exact % unit) + unit) % unit;
+      ASSERT_EQ(micros, exact - below) << name << ": " << text;
+    }
+  }
+}
+
 }  // namespace
-}  // namespace mr::builtin
+}  // namespace mr::expr
