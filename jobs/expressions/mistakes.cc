@@ -26,8 +26,11 @@ bool GivesText(const Token& token) {
   return Is(token, {"substr",         "substring",  "lower",  "upper",    "trim",     "ltrim",
                     "rtrim",          "replace",    "printf", "format",   "hex",      "quote",
                     "char",           "date",       "time",   "datetime", "strftime", "regexp_extract",
-                    "regexp_replace", "split_part", "typeof"});
+                    "regexp_replace", "split_part", "typeof", "time_text"});
 }
+
+// Functions whose result is a number for every argument that is not NULL.
+bool GivesNumber(const Token& token) { return Is(token, {"to_time", "unixepoch", "julianday", "length", "instr"}); }
 
 // Returns the index of the parenthesis that the one at `at` closes.
 size_t Opening(const std::vector<Token>& tokens, size_t at) {
@@ -67,9 +70,11 @@ std::string Refusal(const Column& column, std::string_view number) {
          " AS INTEGER), or write '" + std::string(number) + "' in quotes";
 }
 
-}  // namespace
-
-namespace {
+std::string NumberRefusal(std::string_view function, std::string_view text) {
+  return "it compares the number of " + std::string(function) + "(...) with the text " + std::string(text) +
+         "; write " +
+         (SameName(function, "to_time") ? "to_time(" + std::string(text) + ")" : "a number without quotes");
+}
 
 // Returns the tokens in a plainer form: no parentheses around one token, no + before a number, a - before one as a part
 // of it, and COLUMN for TABLE.COLUMN. `texts` keeps the text of new tokens.
@@ -141,6 +146,17 @@ std::string FindMistake(const std::vector<Token>& given, const std::vector<Colum
                  "' in quotes";
         }
       }
+    }
+    const auto text = [&](size_t at) { return at < tokens.size() && tokens[at].kind == Token::Kind::kText; };
+    // FUNCTION(...) op 'TEXT', where the function gives a number
+    if (text(i + 1) && EndsBefore(tokens, i + 2) && tokens[left].text == ")") {
+      const size_t open = Opening(tokens, left);
+      if (open > 0 && GivesNumber(tokens[open - 1]) && BeginsAt(tokens, open - 1))
+        return NumberRefusal(tokens[open - 1].text, tokens[i + 1].text);
+    }
+    if (!between && text(left) && BeginsAt(tokens, left) && i + 2 < tokens.size() && GivesNumber(tokens[i + 1]) &&
+        tokens[i + 2].text == "(" && EndsBefore(tokens, Closing(tokens, i + 2) + 1)) {
+      return NumberRefusal(tokens[i + 1].text, tokens[left].text);
     }
     // NUMBER op TEXT
     if (!between && number(left) && BeginsAt(tokens, left)) {

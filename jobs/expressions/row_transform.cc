@@ -7,6 +7,7 @@
 #include "jobs/expressions/sql_functions.h"
 #include "jobs/expressions/tokens.h"
 #include "paceline/args.h"
+#include "paceline/error.h"
 
 namespace mr::expr {
 namespace {
@@ -96,6 +97,7 @@ std::string RowTransform::Explain(const std::string& option, const std::string& 
           "; an expression sees one row. For totals use the job aggregate; a column with such a name is written in "
           "double quotes";
     }
+    note += KeywordNote(option, wrong);
     return option + ": " + wrong + note;
   }
   std::vector<std::string> names;
@@ -105,6 +107,34 @@ std::string RowTransform::Explain(const std::string& option, const std::string& 
     note += "; texts are in single quotes ('" + missing + "'), names of columns in double quotes";
   }
   return option + ": no column '" + missing + "'" + note + hint_;
+}
+
+// Returns a note about a column whose name is a keyword, for the error `near "WORD": syntax error`: the column is WORD
+// itself, or the token before it. option: ends with the expressions in quotes.
+std::string RowTransform::KeywordNote(const std::string& option, const std::string& wrong) const {
+  constexpr std::string_view kNear = "near \"", kIn = " in: ";
+  const size_t end = wrong.find("\": syntax error");
+  if (!wrong.starts_with(kNear) || end == wrong.npos) return "";
+  const std::string near = wrong.substr(kNear.size(), end - kNear.size());
+  const size_t in = wrong.find(kIn, end), quote = option.find('\'');
+  const std::string expression =
+      in == wrong.npos ? option.substr(quote + 1, option.size() - quote - 2) : wrong.substr(in + kIn.size());
+  std::string ignored;
+  const auto tokens = Tokenize(expression, &ignored);
+  const auto is_column = [&](size_t i) {
+    const auto same = [&](const Column& c) { return SameName(c.name, tokens[i].text); };
+    return tokens[i].kind == Token::Kind::kName && IsKeyword(tokens[i].text) &&
+           std::any_of(columns_.begin(), columns_.end(), same);
+  };
+  for (size_t i = 0; i <= tokens.size(); ++i) {
+    if (i < tokens.size() ? tokens[i].text != near : near != ")") continue;
+    for (const size_t at : {i, i - 1}) {
+      if (at >= tokens.size() || !is_column(at)) continue;
+      const std::string name(tokens[at].text);
+      return "; column \"" + name + "\" is a SQL keyword: write \"" + name + "\" in double quotes";
+    }
+  }
+  return "";
 }
 
 SqlEngine& RowTransform::engine() {
@@ -159,11 +189,13 @@ std::string RowTransform::CompileWhere(const std::string& where) {
   return wrong.empty() ? UseEngineColumns(option) : Explain(option, wrong, missing);
 }
 
-// Finds constant patterns that are not valid, by a row of NULLs. Functions of patterns look at the pattern first.
+// Finds constant patterns and formats of times that are not valid, by a row of NULLs. Their functions look at them
+// first.
 std::string RowTransform::TryPatterns(size_t set) {
   engine_->SetRow(engine_cells_.data(), 0);
   const char* const wrong = engine_->Run(set, &results_);
-  return wrong != nullptr && std::string_view(wrong).substr(0, kInvalidPattern.size()) == kInvalidPattern ? wrong : "";
+  const std::string_view text = wrong == nullptr ? "" : wrong;
+  return std::string(text.starts_with(kInvalidPattern) || text.starts_with(kInvalidTimeFormat) ? text : "");
 }
 
 // Takes over the columns that the engine's expressions read.
@@ -313,6 +345,17 @@ void RowTransform::Write(const CsvRow& in) {
   }
 }
 
+// Computes a set of the engine into results_. Returns null, or why the row has no value.
+const char* RowTransform::Run(size_t set) {
+  const char* const wrong = engine_->Run(set, &results_);
+  if (engine_->lacks_now()) {
+    throw FinalError(
+        "an expression uses 'now', the time of the submit, which this cluster's master does not send: it is older than "
+        "its workers. Nothing was written; next: upgrade the master, then submit again");
+  }
+  return wrong;
+}
+
 RowTransform::Result RowTransform::Apply(const CsvRow& in, uint64_t position, const CsvRow** out, std::string* why) {
   *out = &in;
   if (!ReadCells(in, why)) return Result::kBad;
@@ -324,7 +367,7 @@ RowTransform::Result RowTransform::Apply(const CsvRow& in, uint64_t position, co
     if (condition_) {
       if (!condition_->Holds(cells_.data())) return Result::kDrop;
     } else {
-      if (const char* wrong = engine_->Run(where_set_, &results_); wrong != nullptr) {
+      if (const char* wrong = Run(where_set_); wrong != nullptr) {
         *why = std::string("--where has no result: ") + wrong;
         return Result::kBad;
       }
@@ -333,7 +376,7 @@ RowTransform::Result RowTransform::Apply(const CsvRow& in, uint64_t position, co
   }
   if (!has_select_) return Result::kKeep;
   if (computes_) {
-    if (const char* wrong = engine_->Run(select_set_, &results_); wrong != nullptr) {
+    if (const char* wrong = Run(select_set_); wrong != nullptr) {
       *why = std::string("--select has no result: ") + wrong;
       return Result::kBad;
     }

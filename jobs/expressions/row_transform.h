@@ -45,6 +45,8 @@ class RowTransform {
   std::string Compile(const RowOptions& options, std::vector<Column> columns, const Constants& constants,
                       const std::string& hint = "");
 
+  // Returns the texts of missing values and of decimal marks. Requires: Compile.
+  const Values& values() const { return values_; }
   // Returns the names of the columns of the rows that come out.
   const std::vector<std::string>& names() const { return names_; }
   // Returns the input's columns that expressions read, with their types.
@@ -52,7 +54,7 @@ class RowTransform {
 
   // Filters and changes a row. *out is the row that comes out: `in`, or one that is valid until the next call. kBad:
   // the row cannot be used, and *why says why. position: identifies the row, for random().
-  // Requires: as many fields as columns.
+  // Requires: as many fields as columns. Errors: FinalError if an expression uses 'now', and the constants lack it.
   Result Apply(const CsvRow& in, uint64_t position, const CsvRow** out, std::string* why);
 
  private:
@@ -68,6 +70,8 @@ class RowTransform {
   std::string TryPatterns(size_t set);
   std::string UseEngineColumns(const std::string& option);
   std::string Explain(const std::string& option, const std::string& wrong, const std::string& missing) const;
+  std::string KeywordNote(const std::string& option, const std::string& wrong) const;
+  const char* Run(size_t set);
   SqlEngine& engine();
   void Use(const std::vector<uint32_t>& columns);
   bool ReadCells(const CsvRow& in, std::string* why);

@@ -22,7 +22,8 @@ struct SqlState {
   std::vector<Column> columns;
   sqlite3_vfs clock{};  // the system's, with the time of the constants
   std::string clock_name;
-  sqlite3_int64 now_julian_ms = 0;
+  sqlite3_int64 now_julian_ms = 0;  // 0: unknown
+  bool lacks_now = false;           // and was needed
   sqlite3* db = nullptr;
   RowRandom random;
   std::vector<Statement> statements;
@@ -153,25 +154,30 @@ int Authorize(void* context, int action, const char*, const char* second, const 
 }
 
 int CurrentTime(sqlite3_vfs* vfs, sqlite3_int64* julian_ms) {
-  *julian_ms = *static_cast<sqlite3_int64*>(vfs->pAppData);
-  return SQLITE_OK;
+  auto* const state = static_cast<SqlState*>(vfs->pAppData);
+  *julian_ms = state->now_julian_ms;
+  if (state->now_julian_ms != 0) return SQLITE_OK;
+  state->lacks_now = true;
+  return SQLITE_ERROR;
 }
 int CurrentDay(sqlite3_vfs* vfs, double* julian_days) {
-  *julian_days = static_cast<double>(*static_cast<sqlite3_int64*>(vfs->pAppData)) / 86400000.0;
-  return SQLITE_OK;
+  sqlite3_int64 julian_ms = 0;
+  const int code = CurrentTime(vfs, &julian_ms);
+  *julian_days = static_cast<double>(julian_ms) / 86400000.0;
+  return code;
 }
 
 // Gives the database a clock that stands still. Nothing else of the file system is used: the database is in memory.
 void MakeClock(const Constants& constants, SqlState* state) {
   static std::atomic<uint64_t> made{0};
-  state->now_julian_ms = kUnixEpochMs + constants.now_unix_ms;
+  if (constants.now_unix_ms != 0) state->now_julian_ms = kUnixEpochMs + constants.now_unix_ms;
   const sqlite3_vfs* system = sqlite3_vfs_find(nullptr);
   if (system == nullptr) throw std::runtime_error("SQLite has no file system");
   state->clock = *system;
   state->clock_name = "row_clock_" + std::to_string(++made);
   state->clock.zName = state->clock_name.c_str();
   state->clock.pNext = nullptr;
-  state->clock.pAppData = &state->now_julian_ms;
+  state->clock.pAppData = state;
   state->clock.xCurrentTime = CurrentDay;
   state->clock.xCurrentTimeInt64 = CurrentTime;
   if (sqlite3_vfs_register(&state->clock, 0) != SQLITE_OK) throw std::bad_alloc();
@@ -215,6 +221,8 @@ sqlite3_stmt* Compile(SqlState* state, const std::string& sql, std::string* wron
 }
 
 }  // namespace
+
+bool IsKeyword(std::string_view word) { return sqlite3_keyword_check(word.data(), static_cast<int>(word.size())) != 0; }
 
 SqlEngine::SqlEngine(std::vector<Column> columns, const Constants& constants) : state_(std::make_unique<SqlState>()) {
   state_->columns = std::move(columns);
@@ -266,6 +274,8 @@ void SqlEngine::SetRow(const Cell* cells, uint64_t position) {
   state_->random.position = position;
   state_->random.calls = 0;
 }
+
+bool SqlEngine::lacks_now() const { return state_->lacks_now; }
 
 const char* SqlEngine::Run(size_t set, std::vector<Cell>* results) {
   const SqlState::Statement& statement = state_->statements[set];

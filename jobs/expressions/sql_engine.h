@@ -16,9 +16,12 @@ namespace mr::expr {
 
 // Facts that expressions may use and that must be the same for all attempts of a task.
 struct Constants {
-  int64_t now_unix_ms = 0;  // of 'now'
+  int64_t now_unix_ms = 0;  // of 'now'; 0: unknown
   uint64_t seed = 0;        // of random()
 };
+
+// Returns whether a word is a keyword of SQL, so that a column of this name is written in double quotes.
+bool IsKeyword(std::string_view word);
 
 struct SqlState;  // the database and its statements
 
@@ -44,6 +47,9 @@ class SqlEngine {
   // Computes the expressions of number `set` into results, one per expression; valid until the next Run of the set.
   // Returns null, or why the row has no value, such as a text that is no JSON; valid until the next call.
   const char* Run(size_t set, std::vector<Cell>* results);
+  // Returns whether a Run needed the time of 'now', and the constants do not have it. All results are void then: SQLite
+  // computes an expression without columns once, for all rows.
+  bool lacks_now() const;
 
  private:
   std::unique_ptr<SqlState> state_;

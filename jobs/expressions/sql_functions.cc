@@ -2,11 +2,15 @@
 
 #include <re2/re2.h>
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+
+#include "jobs/expressions/times.h"
+#include "jobs/expressions/types.h"
 
 namespace mr::expr {
 namespace {
@@ -102,6 +106,64 @@ void SplitPart(sqlite3_context* context, int, sqlite3_value** args) {
   Give(context, part > 0 ? text.substr(0, at) : text.substr(at + separator.size()));
 }
 
+void Fail(sqlite3_context* context, const std::string& why) {
+  sqlite3_result_error(context, why.data(), static_cast<int>(why.size()));
+}
+
+// Returns argument 1 as a format of times, or auto if there is none. SQLite keeps it if the argument is a constant.
+// Returns null after an error, and for NULL.
+const TimeFormat* TimeFormatOf(sqlite3_context* context, int n, sqlite3_value** args) {
+  static const TimeFormat automatic;
+  if (n < 2) return &automatic;
+  if (const auto* kept = static_cast<const TimeFormat*>(sqlite3_get_auxdata(context, 1)); kept != nullptr) return kept;
+  if (IsNull(args[1])) return nullptr;
+  std::string wrong;
+  const auto parsed = TimeFormat::Parse(std::string(TextOf(args[1])), &wrong);
+  if (!parsed) {
+    Fail(context, std::string(kInvalidTimeFormat) + wrong);
+    return nullptr;
+  }
+  auto made = std::make_unique<TimeFormat>(*parsed);
+  sqlite3_set_auxdata(context, 1, made.release(), [](void* kept) { delete static_cast<TimeFormat*>(kept); });
+  // SQLite deletes it at once if the argument is no constant.
+  const auto* kept = static_cast<const TimeFormat*>(sqlite3_get_auxdata(context, 1));
+  if (kept == nullptr) sqlite3_result_error_nomem(context);
+  return kept;
+}
+
+void ToTimeFunction(sqlite3_context* context, int n, sqlite3_value** args) {
+  const TimeFormat* const format = TimeFormatOf(context, n, args);
+  if (format == nullptr || IsNull(args[0])) return;
+  std::string number;  // SQLite's own text of a real number has 15 digits only
+  if (sqlite3_value_type(args[0]) == SQLITE_FLOAT) AppendReal(sqlite3_value_double(args[0]), &number);
+  const std::string_view text = number.empty() ? TextOf(args[0]) : number;
+  constexpr size_t kShownBytes = 60;
+  int64_t micros = 0;
+  if (!ParseTime(text, *format, &micros)) {
+    return Fail(context, "'" + std::string(text.substr(0, kShownBytes)) +
+                             "' is no time for to_time(): " + format->Wanted("to_time(X, FORMAT)"));
+  }
+  constexpr int64_t kSecond = 1'000'000;
+  if (micros % kSecond == 0) return sqlite3_result_int64(context, micros / kSecond);
+  sqlite3_result_double(context, static_cast<double>(micros) / 1e6);
+}
+
+void TimeTextFunction(sqlite3_context* context, int n, sqlite3_value** args) {
+  const TimeFormat* const format = TimeFormatOf(context, n, args);
+  if (format == nullptr || IsNull(args[0])) return;
+  const int type = sqlite3_value_numeric_type(args[0]);
+  const double seconds = sqlite3_value_double(args[0]);
+  constexpr double kMost = 1e12;
+  if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(seconds > -kMost && seconds < kMost)) {
+    return Fail(context, "time_text() takes seconds since 1970; to_time(X) makes them of a text");
+  }
+  const int64_t micros = type == SQLITE_INTEGER ? sqlite3_value_int64(args[0]) * 1'000'000
+                                                : static_cast<int64_t>(std::llround(seconds * 1e6));
+  std::string text;
+  AppendTime(micros, *format, &text);
+  Give(context, text);
+}
+
 // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), of the row's position and the number of the call.
 void Random(sqlite3_context* context, int, sqlite3_value**) {
   auto* random = static_cast<RowRandom*>(sqlite3_user_data(context));
@@ -130,6 +192,10 @@ void AddFunctions(sqlite3* db, RowRandom* random) {
       {"regexp_extract", 3, RegexpExtract, kPure},
       {"regexp_replace", 3, RegexpReplace, kPure},
       {"split_part", 3, SplitPart, kPure},
+      {"to_time", 1, ToTimeFunction, kPure},
+      {"to_time", 2, ToTimeFunction, kPure},
+      {"time_text", 1, TimeTextFunction, kPure},
+      {"time_text", 2, TimeTextFunction, kPure},
       {"random", 0, Random, SQLITE_UTF8 | SQLITE_INNOCUOUS},
   };
   for (const Function& f : kFunctions) {

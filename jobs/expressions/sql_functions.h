@@ -20,12 +20,17 @@ struct RowRandom {
 //   regexp_extract(X, P [, GROUP])    the first match of P in X, or a group of it; NULL without one
 //   regexp_replace(X, P, R)           X with all matches of P replaced; \1 in R is group 1
 //   split_part(X, SEPARATOR, N)       part N of X, from 1, or from the end if N < 0; '' if there are fewer
+//   to_time(X [, FORMAT])             seconds since 1970 of a time, in a format of times.h; an error for other texts
+//   time_text(T [, FORMAT])           the text of such seconds, in UTC
 //   random()                          a whole number from the row's position
 // random: must live as long as the database. Errors: throws std::bad_alloc.
 void AddFunctions(sqlite3* db, RowRandom* random);
 
 // The start of the message for a pattern that RE2 refuses.
 inline constexpr std::string_view kInvalidPattern = "the pattern '";
+
+// The start of the message for a format of times that does not exist.
+inline constexpr std::string_view kInvalidTimeFormat = "the time format ";
 
 // Returns whether expressions may call a function: its result follows from its arguments, the row and the constants.
 bool MayCall(const char* function);

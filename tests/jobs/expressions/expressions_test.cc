@@ -8,6 +8,7 @@
 #include "common/base/rng.h"
 #include "jobs/expressions/mistakes.h"
 #include "jobs/expressions/tokens.h"
+#include "paceline/error.h"
 
 namespace mr::expr {
 namespace {
@@ -142,6 +143,90 @@ TEST(RowTransformTest, FiltersAndComputes) {
               ElementsAre("2023-11-14|4|n.n.n.n"));
   EXPECT_THAT(Rows({.select = "s = substr(time, 12, 2), n = NULL", .nulls = {"-"}}, types, {"x,-,-,-"}),
               ElementsAre("|-"));
+}
+
+TEST(TimeFunctionsTest, ReadAndWriteTimes) {
+  const auto value = [](const std::string& expression) {
+    return Rows({.select = "v = " + expression}, "c=text", {"x"});
+  };
+  EXPECT_THAT(value("to_time('2000-10-10T13:55:36Z')"), ElementsAre("971186136"));
+  EXPECT_THAT(value("to_time('2000-10-10 13:55:36.25')"), ElementsAre("971186136.25"));
+  EXPECT_THAT(value("to_time('10/Oct/2000:13:55:36 -0700')"), ElementsAre("971211336"));
+  EXPECT_THAT(value("to_time('971186136')"), ElementsAre("971186136"));
+  EXPECT_THAT(value("to_time(971186136.123457)"), ElementsAre("971186136.123457"));
+  EXPECT_THAT(value("to_time(971186136500, 'epoch_ms')"), ElementsAre("971186136.5"));
+  EXPECT_THAT(value("to_time('10.10.2000 13:55', '%d.%m.%Y %H:%M')"), ElementsAre("971186100"));
+  EXPECT_THAT(value("time_text(971186136)"), ElementsAre("2000-10-10T13:55:36Z"));
+  EXPECT_THAT(value("time_text(971186136.25)"), ElementsAre("2000-10-10T13:55:36.250Z"));
+  EXPECT_THAT(value("time_text('971186136', '%b %e')"), ElementsAre("Oct 10"));
+  EXPECT_THAT(value("time_text(-0.5, 'epoch_ms')"), ElementsAre("-500"));
+  EXPECT_THAT(value("coalesce(to_time(NULL), time_text(NULL), to_time('x', NULL), 'null')"), ElementsAre("null"));
+  EXPECT_THAT(value("date(to_time('2000-10-10T23:30:00-01:00'), 'unixepoch')"), ElementsAre("2000-10-11"));
+}
+
+TEST(TimeFunctionsTest, ATextThatIsNoTimeMakesTheRowBad) {
+  const std::vector<std::string> lines = {"2000-10-10", "2000-13-10", "\"\"", "1600000000000"};
+  EXPECT_THAT(Rows({.where = "to_time(c) > 0"}, "c=text", lines),
+              ElementsAre("2000-10-10",
+                          "bad: --where has no result: '2000-13-10' is no time for to_time(): give seconds, YYYY-MM-DD "
+                          "HH:MM:SS or 10/Oct/2000:13:55:36 -0700, or name its format with to_time(X, FORMAT)",
+                          HasSubstr("'1600000000000' is no time")));
+  EXPECT_THAT(Rows({.select = "d = time_text(c)"}, "c=text", {"soon"}),
+              ElementsAre(HasSubstr("bad: --select has no result: time_text() takes seconds since 1970")));
+}
+
+TEST(TimeFunctionsTest, MistakesAreFoundBeforeTheFirstRow) {
+  EXPECT_THAT(Refusal({.where = "to_time(c, '%Y-%Q') > 1"}), HasSubstr("the time format '%Y-%Q' has '%Q'"));
+  EXPECT_THAT(Refusal({.select = "t = time_text(a, 'millis')"}), HasSubstr("'millis' is no format of times"));
+  EXPECT_THAT(Refusal({.where = "to_time(c) >= '2000-10-10'"}),
+              HasSubstr("it compares the number of to_time(...) with the text '2000-10-10'; write "
+                        "to_time('2000-10-10')"));
+  EXPECT_THAT(Refusal({.where = "'2000' < to_time(c)"}), HasSubstr("write to_time('2000')"));
+  EXPECT_THAT(Refusal({.where = "to_time(c) BETWEEN '2000' AND '2001'"}), HasSubstr("write to_time('2000')"));
+  EXPECT_THAT(Refusal({.where = "length(c) > '5'"}), HasSubstr("write a number without quotes"));
+  EXPECT_THAT(Refusal({.where = "time_text(a) > 5"}), HasSubstr("it compares the text of time_text(...)"));
+  EXPECT_THAT(Refusal({.where = "to_time(c) >= to_time('2000-10-10') AND c > '5'"}), "");
+}
+
+TEST(RowTransformTest, AColumnNamedLikeAWordOfSqlIsWrittenInQuotes) {
+  const std::string types = "from=text,order=int,select=int,case=int,a=int";
+  for (const auto& [where, name] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"from LIKE 'x'", "from"},
+                                                                  {"a = 1 AND order + 1 > 5", "order"},
+                                                                  {"select % 2 = 1", "select"},
+                                                                  {"5 < abs(case)", "case"}}) {
+    const std::string quoted = std::string("\"") + name + "\"";
+    EXPECT_THAT(Refusal({.where = where}, types),
+                HasSubstr("column " + quoted + " is a SQL keyword: write " + quoted + " in double quotes"))
+        << where;
+  }
+  EXPECT_THAT(Refusal({.select = "a, up = upper(from)"}, types), HasSubstr("column \"from\" is a SQL keyword"));
+  EXPECT_THAT(Rows({.where = "\"from\" LIKE 'x'", .select = "f = upper(\"from\"), order"}, types, {"x,1,2,3,4"}),
+              ElementsAre("X|1"));
+  for (const char* where : {"a = 1 FROM 2", "a LIKE LIKE 'x'"}) {
+    EXPECT_THAT(Refusal({.where = where}, "a=int"), testing::Not(HasSubstr("keyword"))) << where;
+  }
+}
+
+TEST(RowTransformTest, NowFailsTheJobWhereTheTimeOfTheSubmitIsUnknown) {
+  CsvRow row;
+  row.Parse("1");
+  const auto apply = [&](const RowOptions& options) {
+    RowTransform rows;
+    EXPECT_EQ(rows.Compile(options, Columns("a=int"), {}), "");
+    const CsvRow* out = nullptr;
+    std::string why;
+    return rows.Apply(row, 1, &out, &why);
+  };
+  EXPECT_THROW(apply({.where = "date('now') > '2000'"}), FinalError);
+  EXPECT_THROW(apply({.where = "a = 1", .select = "t = unixepoch('now')"}), FinalError);
+  EXPECT_THROW(apply({.select = "t = current_timestamp"}), FinalError);
+  EXPECT_EQ(apply({.where = "abs(a) = 1", .select = "d = date(a, 'unixepoch')"}), RowTransform::Result::kKeep);
+  try {
+    apply({.where = "date('now') > '2000'"});
+  } catch (const FinalError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("next: upgrade the master"));
+  }
 }
 
 TEST(RowTransformTest, ANamedColumnTakesThePlaceOfThatOfTheStarInEitherOrder) {
