@@ -1,8 +1,8 @@
 #include "jobs/builtin/table.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "common/base/file_format.h"
 #include "jobs/expressions/tokens.h"
 
 namespace mr::builtin {
@@ -24,12 +24,7 @@ std::string_view TakeSized(std::string_view* bytes) {
 
 // Returns the format without .gz or .zst.
 std::string WithoutCompression(const std::string& format) {
-  for (const char* suffix : {".gz", ".zst"}) {
-    if (format.size() > std::strlen(suffix) &&
-        format.compare(format.size() - std::strlen(suffix), format.npos, suffix) == 0)
-      return format.substr(0, format.size() - std::strlen(suffix));
-  }
-  return format;
+  return format.substr(0, format.size() - Suffix(CompressionOfName(format)).size());
 }
 
 // Returns the conditions as one: all must be true.
@@ -64,7 +59,8 @@ void TableFormat::AddTo(Args* args) {
 void TableFormat::Check(const Args& args) {
   const std::vector<std::string> known = {"csv", "tsv", "jsonl"};
   std::string written = WithoutCompression(output_format);
-  if (written == "text") {  // csv is text with a header
+  if (written.empty()) written = output_format;  // a suffix alone is no format
+  if (written == "text") {                       // csv is text with a header
     output_format.replace(0, written.size(), "csv");
     written = "csv";
   }
@@ -144,7 +140,10 @@ void AddRowOptions(const expr::RowOptions& rows, Config* config) {
 }
 
 expr::RowOptions RowOptionsOf(const Config& config) {
-  if (!config.Has("where")) return {};
+  if (!config.Has("where")) {
+    return config.Has("output_nulls") ? expr::RowOptions{.nulls = DecodeTexts(config.Text("output_nulls"))}
+                                      : expr::RowOptions{};
+  }
   return {config.Text("where"), config.Text("select"), config.Text("types"), DecodeTexts(config.Text("nulls")),
           config.Text("decimal")};
 }

@@ -66,7 +66,8 @@ struct TableFormat {
 std::string EncodeTexts(const std::vector<std::string>& list);
 std::vector<std::string> DecodeTexts(std::string_view bytes);
 
-// Writes the options of rows into a config, and reads them.
+// Writes the options of rows into a config, and reads them. Without these, those of a table without expressions, with
+// the null texts of TableFormat::AddTo.
 void AddRowOptions(const expr::RowOptions& rows, Config* config);
 expr::RowOptions RowOptionsOf(const Config& config);
 // Bytes at the start of each split in which types of columns are looked for (guess: some hundred rows).
@@ -83,9 +84,11 @@ CsvDialect DialectOf(const Config& config);
   "  --where EXPRESSION     work on the rows for which this SQL expression is true, such as\n"              \
   "                         \"status >= 500 AND path LIKE '/api/%'\"; repeated: all must be true\n"         \
   "  --select LIST          work on these columns: COLUMN, NAME = EXPRESSION, or * for all, such as\n"      \
-  "                         \"*, hour = strftime('%H', time)\"\n"                                           \
+  "                         \"*, hour = time_text(to_time(time), '%Y-%m-%d %H:00')\"; to_time reads ISO\n"  \
+  "                         8601, logs of Apache, seconds since 1970, or a format: to_time(X, FORMAT)\n"    \
   "  --types LIST           types for expressions: COLUMN=int, real or text, separated by commas;\n"        \
-  "                         default: found from a sample of the rows\n"                                     \
+  "                         default: found from a sample of the rows. With jsonl they also declare keys\n"  \
+  "                         that the sample lacks\n"                                                        \
   "  --null TEXT            field that stands for a missing value (default: the empty field); repeatable\n" \
   "  --decimal C            decimal mark of numbers in expressions (default '.')\n"
 
@@ -142,9 +145,6 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     header_ = config.Bool("header");
     json_ = config.Bool("json");
     options_ = RowOptionsOf(config);
-    if (config.Has("output_nulls")) {
-      if (const auto nulls = DecodeTexts(config.Text("output_nulls")); !nulls.empty()) values_.nulls = nulls;
-    }
     any_key_ = config.Bool("any_key");
   }
   void Side(std::string_view side, std::string_view found);
@@ -170,7 +170,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
         record_ = record.text;
         current_ = &row_;
         position_ = file + OffsetOf(block, record);
-        if (transform_ && !Transform()) return;
+        if (options_.any() && !Transform()) return;
         f(*current_);
       } catch (const BadRecord& bad) {
         const std::string place = PlaceOf(block, record);
@@ -193,7 +193,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   // Returns the index in a row of needed column i.
   uint32_t column(size_t i) const { return found_.wanted[i]; }
   // Returns whether a field stands for a missing value.
-  bool IsNull(std::string_view field) const { return values_.IsNull(field); }
+  bool IsNull(std::string_view field) const { return transform_.values().IsNull(field); }
   const ColumnsFound& found() const { return found_; }
   const CsvDialect& dialect() const { return dialect_; }
   // Returns the text of the current row's record, without its line end, if it is in the job's dialect and --select did
@@ -222,13 +222,15 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     if (!fields_of_json_.Parse(line, &row_)) throw BadRecord("the line is no JSON object");
     if (any_key_ || fields_of_json_.unknown_key().empty() || !options_.select.empty()) return;
     throw BadRecord("the key '" + fields_of_json_.unknown_key() +
-                    "' is not among the columns that were found in a sample of the rows; name the columns that the job "
-                    "needs with --select");
+                    "' is not among the columns that were found in a sample of the rows; declare it with --types '" +
+                    fields_of_json_.unknown_key() +
+                    "=text' (or int, real), or name the columns that the job needs with "
+                    "--select");
   }
   // Filters and changes the current row. Returns false if the row is dropped. Errors: BadRecord.
   bool Transform() {
     std::string why;
-    const auto result = transform_->Apply(row_, position_, &current_, &why);
+    const auto result = transform_.Apply(row_, position_, &current_, &why);
     if (result == expr::RowTransform::Result::kBad) throw BadRecord(why);
     return result == expr::RowTransform::Result::kKeep;
   }
@@ -237,10 +239,9 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   CsvDialect dialect_;
   bool header_ = true, json_ = false;
   bool any_key_ = false;  // keys of JSON that the sample did not show are left out
-  expr::Values values_;
   expr::JsonFields fields_of_json_;
   expr::RowOptions options_;
-  std::optional<expr::RowTransform> transform_;
+  expr::RowTransform transform_;
   ColumnsFound found_;
   size_t fields_ = 0;                // of each row of the input
   CsvRow row_;                       // of the input
@@ -256,14 +257,12 @@ void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) 
   if (side != side_) return;
   found_ = DecodeColumns(found);
   fields_ = found_.columns.size();
-  if (json_) {
-    std::vector<std::string> paths;
-    for (const expr::Column& column : found_.columns) paths.push_back(column.name);
-    fields_of_json_ = expr::JsonFields(paths, values_.nulls[0]);
-  }
-  if (!options_.any()) return;
-  const std::string wrong = transform_.emplace().Compile(options_, found_.columns, ConstantsOf(this->context()));
+  const std::string wrong = transform_.Compile(options_, found_.columns, ConstantsOf(this->context()));
   if (!wrong.empty()) throw FinalError(job_ + ": " + wrong);
+  if (!json_) return;
+  std::vector<std::string> paths;
+  for (const expr::Column& column : found_.columns) paths.push_back(column.name);
+  fields_of_json_ = expr::JsonFields(paths, transform_.values().nulls[0]);
 }
 
 // Returns the values of a repeated option as one list: --by a --by b,c is a,b,c.

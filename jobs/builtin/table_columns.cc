@@ -166,6 +166,9 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
         types[column].Merge(found);
       }
     }
+    // A joined row has its columns from either side, so its --types declare no keys of one.
+    if (json && !names.empty() && config_.Has("where") && config_.Int("joined") == 0)
+      expr::AddDeclaredPaths(config_.Text("types"), &names);
     if (json && !names.empty()) headers_[side] = TableHeader{"the sample of the rows", std::move(names), "", false};
   }
 
@@ -196,7 +199,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     }
     for (size_t side = 0; side < sides_.size(); ++side) {
       expr::RowTransform rows;
-      const std::string wrong = rows.Compile(options, columns_[side], {}, KnownColumns(columns_[side], named));
+      const std::string hint = KnownColumns(columns_[side], named) + (config_.Bool("json") ? kRareKeyNote : "");
+      const std::string wrong = rows.Compile(options, columns_[side], {}, hint);
       if (!wrong.empty()) Refuse(wrong);
       if (!options.select.empty()) headers_[side]->Select(rows.names());
     }

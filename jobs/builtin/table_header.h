@@ -112,6 +112,9 @@ inline std::string Known(const TableHeader& header, const std::string& missing, 
 
 }  // namespace table_internal
 
+// Follows the columns that expressions of a jsonl table may name.
+inline constexpr const char* kRareKeyNote = "; a key that only other rows have is declared: --types 'KEY=text'";
+
 // Returns a text with the columns that expressions may name.
 inline std::string KnownColumns(const std::vector<expr::Column>& columns, bool named) {
   TableHeader header;

@@ -76,8 +76,6 @@ class TableOutput {
     }
     Line(made_, context, out);
   }
-  // Returns whether lines are written as they are.
-  bool same() const { return same_; }
 
  private:
   void SetNames(const std::vector<std::string>& names);

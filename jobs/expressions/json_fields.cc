@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "jobs/expressions/types.h"
 #include "paceline/error.h"
 #include "paceline/json_text.h"
 
@@ -216,6 +217,20 @@ class PathReader {
 bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths) {
   PathReader reader(paths);
   return Json::sax_parse(line.begin(), line.end(), &reader);
+}
+
+void AddDeclaredPaths(const std::string& types, std::vector<std::string>* paths) {
+  std::string wrong;
+  if (types.empty()) return;
+  for (const TypeOf& of : ParseTypes(types, &wrong)) {
+    if (std::find(paths->begin(), paths->end(), of.name) != paths->end()) continue;
+    paths->push_back(of.name);
+    try {
+      (void)JsonFields(*paths);
+    } catch (const JobError&) {
+      paths->pop_back();
+    }
+  }
 }
 
 JsonFields::JsonFields(const std::vector<std::string>& paths, std::string null)

@@ -42,4 +42,7 @@ class JsonFields {
 // and so on. Arrays are values. Returns false if the line is no JSON object.
 bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths);
 
+// Appends the paths that a --types declares, such as "user.city=text", except those that are there or are no paths.
+void AddDeclaredPaths(const std::string& types, std::vector<std::string>* paths);
+
 }  // namespace mr::expr

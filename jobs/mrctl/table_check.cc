@@ -27,10 +27,11 @@ std::vector<expr::TypeFinder> TypesIn(const TableHead& head, const CsvDialect& d
   return types;
 }
 
-// Returns the columns of lines of JSON, with their types.
-std::vector<expr::Column> JsonColumns(const TableHead& head, const expr::Values& values) {
+// Returns the columns of lines of JSON, with their types. declared: a --types that may name further keys.
+std::vector<expr::Column> JsonColumns(const TableHead& head, const std::string& declared, const expr::Values& values) {
   std::vector<std::string> paths;
   ForEachLine(head.text, [&](std::string_view line) { expr::AddJsonPaths(line, &paths); });
+  expr::AddDeclaredPaths(declared, &paths);
   std::vector<expr::TypeFinder> types(paths.size());
   expr::JsonFields fields(paths);
   CsvRow row;
@@ -80,7 +81,8 @@ Status CheckTableHeads(const Plan& plan, const std::vector<TableHead>& heads, st
   std::vector<std::vector<expr::Column>> columns;
   for (const TableHead& head : heads) {
     if (head.table.format == "jsonl") {
-      auto found = JsonColumns(head, options.values());
+      auto found =
+          JsonColumns(head, plan.expressions && plan.expressions->joined == 0 ? options.types : "", options.values());
       builtin::SideColumns side{{head.file, {}, "", false}, head.table.columns};
       for (const expr::Column& column : found) side.header.fields.push_back(column.name);
       columns.push_back(std::move(found));
@@ -103,7 +105,9 @@ Status CheckTableHeads(const Plan& plan, const std::vector<TableHead>& heads, st
     if (joined.tables != 0) columns = {builtin::JoinedColumns(joined, columns, any.header)};
     for (size_t i = 0; i < columns.size(); ++i) {
       expr::RowTransform rows;
-      const std::string wrong = rows.Compile(options, columns[i], {}, builtin::KnownColumns(columns[i], any.header));
+      const std::string hint = builtin::KnownColumns(columns[i], any.header) +
+                               (any.format == "jsonl" && joined.tables == 0 ? builtin::kRareKeyNote : "");
+      const std::string wrong = rows.Compile(options, columns[i], {}, hint);
       if (!wrong.empty()) return InvalidArgument(wrong);
       if (const auto used = rows.UsedColumns(); !used.empty()) notes->push_back(TypesNote(used));
       if (joined.tables == 0 && !options.select.empty()) sides[i].header.Select(rows.names());

@@ -110,6 +110,28 @@ TEST(FormatsTest, AKeyBeyondTheSampleIsNotLostSilently) {
                   .ok);
 }
 
+TEST(FormatsTest, AKeyBeyondTheSampleIsAColumnIfTypesDeclareIt) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += "{\"a\":" + std::to_string(i) + "}\n";
+  text += "{\"a\":-1,\"in\":{\"late\":2}}\n";
+  const LocalOptions one{.split_bytes = 1 << 22, .block_bytes = 1 << 16};
+  const auto run = [&](const std::string& job, std::vector<std::string> args) {
+    args.insert(args.begin(), {"--format", "jsonl", "--types", "in.late=int"});
+    return LocalJob(Builtins(), one).Input("t", text).Run(job, args);
+  };
+  const LocalResult some = run("select", {"--where", "\"in.late\" > 1 OR a = 7", "--select",
+                                          "a, late = \"in.late\" + 1", "--output-format", "csv"});
+  EXPECT_EQ(some.Output(), "a,late\n7,\n-1,3\n") << some.error;
+  const LocalResult groups = run("aggregate", {"--by", "in.late", "--agg", "count", "--output-format", "csv"});
+  EXPECT_THAT(groups.Rows(), testing::AllOf(HasSubstr("2,1\n"), HasSubstr(",20000\n"))) << groups.error;
+  EXPECT_THAT(
+      LocalJob(Builtins(), one).Input("t", text).Run("select", {"--format", "jsonl", "--where", "late = 1"}).error,
+      HasSubstr("a key that only other rows have is declared: --types 'KEY=text'"));
+  EXPECT_THAT(
+      LocalJob(Builtins(), one).Input("t", text).Run("select", {"--format", "jsonl", "--types", "a..b=int"}).error,
+      HasSubstr("no column 'a..b'"));
+}
+
 TEST(FormatsTest, AValueWhereTheSampleHadObjectsIsNotLostSilently) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "{\"a\":{\"b\":1},\"e\":{}}\n";
