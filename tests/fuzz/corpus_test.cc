@@ -49,7 +49,8 @@ TEST_P(CorpusTest, SeedsAreTakenWholeCutAndWithAnyByteChanged) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, CorpusTest,
-                         ::testing::Values(&kEntry, &kMessages, &kPackets, &kCredentials, &kJobFiles),
+                         ::testing::Values(&kEntry, &kMessages, &kPackets, &kCredentials, &kJobFiles, &kTimes,
+                                           &kExpressions),
                          [](const auto& target) { return std::string(target.param->name); });
 
 }  // namespace

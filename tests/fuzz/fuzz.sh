@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
-targets=${*:-entry messages packets credentials job_files}
+targets=${*:-entry messages packets credentials job_files times expressions}
 
 [ -f build-fuzz/build.ninja ] || cmake -S . -B build-fuzz -G Ninja -DMR_FUZZ=ON -DMR_SANITIZE=address \
   -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ >/dev/null

@@ -21,7 +21,7 @@ struct Target {
   std::vector<std::string> (*seeds)();
 };
 
-extern const Target kEntry, kMessages, kPackets, kCredentials, kJobFiles;
+extern const Target kEntry, kMessages, kPackets, kCredentials, kJobFiles, kTimes, kExpressions;
 
 // Takes fields from the front of an input. An input that has ended gives zeros.
 class Input {
