@@ -39,7 +39,7 @@ case " $PARTS " in " core " | " fuzz " | " core fuzz ") ;; *) ./dev build; ./dev
 for part in $PARTS; do
   say "$part"
   case "$part" in
-    tests) in_build build -L 'fast|slow|long' ;;
+    tests) MR_RANDOM_TABLES=10000 in_build build -L 'fast|slow|long' ;;
     lint) ./dev lint format; ./dev lint alone --all; ./dev lint tidy --all ;;
     # shellcheck disable=SC2086
     core)

@@ -184,6 +184,15 @@ TEST(RandomTablesTest, SelectEqualsSqlite) {
       {"r = 0.5 OR r IN (1.5, -2.5)", "r2 = r * r", "SELECT r * r FROM x WHERE r = 0.5 OR r IN (1.5, -2.5)"},
       {"k IN ('k1', 'k3') AND n <= 7", "c = CASE WHEN t IS NULL THEN 'none' ELSE t || '!' END",
        "SELECT CASE WHEN t IS NULL THEN 'none' ELSE t || '!' END FROM x WHERE k IN ('k1', 'k3') AND n <= 7"},
+      {"n IS NOT NULL",
+       "iso = to_time(strftime('%Y-%m-%dT%H:%M:%SZ', n * 1234567, 'unixepoch')), ms = to_time(n * 1000, 'epoch_ms'), "
+       "day = to_time(strftime('%d.%m.%Y', n * 86400, 'unixepoch'), '%d.%m.%Y'), "
+       "log = to_time(time_text(n * 7777, 'apache')), text = time_text(n * 86399)",
+       "SELECT n * 1234567, n, n * 86400, n * 7777, strftime('%Y-%m-%dT%H:%M:%SZ', n * 86399, 'unixepoch') FROM x "
+       "WHERE n IS NOT NULL"},
+      {"to_time(time_text(r)) < to_time('1970-01-01T00:00:02')",
+       "s = to_time(strftime('%Y-%m-%d %H:%M:%f', r, 'unixepoch')), m = to_time(r * 1000, 'epoch_ms')",
+       "SELECT r, r FROM x WHERE r < 2"},
   };
   Tables tables(21);
   Oracle oracle;
