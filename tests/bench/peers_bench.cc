@@ -1,6 +1,8 @@
 // ./dev bench --peers: our jobs beside Spark's (PySpark's DataFrames in a warm session, local[2] and standalone with
-// two workers) and DuckDB's. Ratios are of medians. The answers of a run are compared.
-//   peers_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join|aggregate|latency ...]
+// two workers) and DuckDB's; select and parse beside DuckDB's alone. Ratios are of medians. The answers of a run are
+// compared.
+//   peers_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join|aggregate|select|parse|
+//               latency ...]
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -16,15 +18,7 @@ namespace {
 
 class Peers {
  public:
-  Peers(SpeedData data, int runs) : data_(std::move(data)), track_(runs) {
-    const std::string log = track_.directory() + "/peer_";
-    sparks_.push_back({"Spark local[2]",
-                       std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "local[2]"}, log + "local")});
-    sparks_.push_back(
-        {"Spark standalone",
-         std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "standalone"}, log + "standalone")});
-    duckdb_ = {"DuckDB", std::make_unique<Peer>(std::vector<std::string>{"peer_duckdb.py"}, log + "duckdb")};
-  }
+  Peers(SpeedData data, int runs) : data_(std::move(data)), track_(runs) {}
 
   void WordCount() {
     const std::string path = data_.Linux();
@@ -51,6 +45,18 @@ class Peers {
         {"aggregate", "--no-output-header", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)},
         {right}, "", {.least = 8, .duckdb = 1});
   }
+  void Select() {
+    const std::string right = data_.Right();
+    Race("select", {"select", "--no-output-header", "--where", "amount > 9000", "--input", track_.Put(right)}, {right},
+         "", {.spark = false, .duckdb = kReported});
+  }
+  void Parse() {
+    const std::string log = data_.Log();
+    Race("parse",
+         {"parse", "--apache", "--no-output-header", "--select", "host, time, method, path, status, bytes", "--input",
+          track_.Put(log)},
+         {log}, "", {.spark = false, .duckdb = kReported});
+  }
   // Counts the words of 4 MB.
   void Latency() {
     const std::string path = track_.directory() + "/small.txt";
@@ -67,14 +73,33 @@ class Peers {
     std::string name;
     std::unique_ptr<Peer> peer;
   };
+  static constexpr double kReported = -1;  // in place of a target: the ratio is printed alone
   struct Shape {
-    double least;                 // target: times as fast as either Spark
+    double least = 0;             // target: times as fast as either Spark
     double least_standalone = 0;  // the target beside the standalone one, if it is another
     std::string what = {};        // instead of the job's name
     bool ordered = false;
     bool ascii = false;  // drops words that are not ASCII, since Spark decodes words
-    double duckdb = 0;   // target: times as fast as DuckDB, if it runs
+    bool spark = true;   // Spark runs
+    double duckdb = 0;   // target: times as fast as DuckDB, or kReported; 0: it does not run
   };
+
+  // The engines start when the first race needs them.
+  const std::vector<Named>& Sparks() {
+    if (!sparks_.empty()) return sparks_;
+    for (const auto& [name, mode] : {std::pair{"Spark local[2]", "local[2]"}, {"Spark standalone", "standalone"}}) {
+      sparks_.push_back({name, std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", mode},
+                                                      track_.directory() + "/peer_" + std::string(mode, 5))});
+    }
+    return sparks_;
+  }
+  const Named& DuckDb() {
+    if (duckdb_.peer == nullptr) {
+      duckdb_ = {"DuckDB", std::make_unique<Peer>(std::vector<std::string>{"peer_duckdb.py"},
+                                                  track_.directory() + "/peer_duckdb")};
+    }
+    return duckdb_;
+  }
 
   Contestant Theirs(const Named& named, const std::string& job, const std::vector<std::string>& inputs,
                     const std::string& pattern) {
@@ -107,19 +132,22 @@ class Peers {
   void Race(const std::string& job, const std::vector<std::string>& ours, const std::vector<std::string>& inputs,
             const std::string& pattern, const Shape& shape) {
     std::vector<Contestant> all = {track_.Ours(job, ours)};
-    for (const Named& spark : sparks_) all.push_back(Theirs(spark, job, inputs, pattern));
-    if (shape.duckdb > 0) all.push_back(Theirs(duckdb_, job, inputs, pattern));
+    const size_t sparks = shape.spark ? Sparks().size() : 0;
+    for (size_t i = 0; i < sparks; ++i) all.push_back(Theirs(sparks_[i], job, inputs, pattern));
+    if (shape.duckdb != 0) all.push_back(Theirs(DuckDb(), job, inputs, pattern));
     for (Contestant& c : all) {
       c.ordered = shape.ordered;
       if (shape.ascii) c = Ascii(std::move(c));
     }
     track_.Race(&all, inputs.back());
     const std::string what = shape.what.empty() ? job : shape.what;
-    for (size_t i = 0; i < sparks_.size(); ++i) {
+    for (size_t i = 0; i < sparks; ++i) {
       const double least = i > 0 && shape.least_standalone > 0 ? shape.least_standalone : shape.least;
       report_.Row(what + ": " + sparks_[i].name + " / ours", Racetrack::Ratio(all[1 + i], all[0]), "", least, false);
     }
-    if (shape.duckdb > 0) {
+    if (shape.duckdb == kReported) {
+      std::printf("%-58s %8.2f  reported\n", (what + ": DuckDB / ours").c_str(), Racetrack::Ratio(all.back(), all[0]));
+    } else if (shape.duckdb > 0) {
       report_.Row(what + ": DuckDB / ours", Racetrack::Ratio(all.back(), all[0]), "", shape.duckdb, false);
     }
   }
@@ -132,8 +160,8 @@ class Peers {
 };
 
 int Main(int argc, char** argv) {
-  const RaceOptions options =
-      ParseRaceOptions(argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate", "latency"});
+  const RaceOptions options = ParseRaceOptions(
+      argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate", "select", "parse", "latency"});
   Peers peers(options.data, options.runs);
   for (const std::string& name : options.names) {
     if (name == "wordcount") peers.WordCount();
@@ -141,6 +169,8 @@ int Main(int argc, char** argv) {
     if (name == "terasort") peers.TeraSort();
     if (name == "join") peers.Join();
     if (name == "aggregate") peers.Aggregate();
+    if (name == "select") peers.Select();
+    if (name == "parse") peers.Parse();
     if (name == "latency") peers.Latency();
   }
   return peers.all_met() ? 0 : 1;

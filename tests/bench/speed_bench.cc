@@ -1,6 +1,6 @@
 // ./dev bench speed: whole jobs, from the start of mrctl to its exit, beside the usual tools on one machine, and beside
 // limits: programs of two threads written by hand for one job (limit_*.cc). See racetrack.h. Ratios are of medians.
-//   speed_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join|aggregate ...]
+//   speed_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join|aggregate|select|parse ...]
 #include <string>
 #include <vector>
 
@@ -95,6 +95,30 @@ class Speed {
     Reported("aggregate: mawk / ours", Racetrack::Ratio(all[2], all[0]));
   }
 
+  void Select() {
+    const std::string right = data_.Right(), in = track_.Put(right);
+    std::vector<Contestant> all;
+    all.push_back(track_.Ours("select", {"select", "--no-output-header", "--where", "amount > 9000", "--input", in}));
+    all.push_back(track_.Tool("mawk", "tail -n +2 " + Racetrack::Quoted(right) + " | mawk -F, '$2 > 9000' > $OUT"));
+    track_.Race(&all, right);
+    Reported("select: mawk / ours", Racetrack::Ratio(all[1], all[0]));
+  }
+
+  void Parse() {
+    const std::string log = data_.Log(), in = track_.Put(log);
+    std::vector<Contestant> all;
+    all.push_back(track_.Ours("parse", {"parse", "--apache", "--no-output-header", "--select",
+                                        "host, time, method, path, status, bytes", "--input", in}));
+    all.push_back(track_.Tool(
+        "mawk",
+        "mawk 'BEGIN{OFS=\",\"} {t=$4; m=(index(\"JanFebMarAprMayJunJulAugSepOctNovDec\", substr(t,5,3))+2)/3; "
+        "print $1, sprintf(\"%s-%02d-%sT%sZ\", substr(t,9,4), m, substr(t,2,2), substr(t,14,8)), substr($6,2), $7, "
+        "$9, $10}' " +
+            Racetrack::Quoted(log) + " > $OUT"));
+    track_.Race(&all, log);
+    Reported("parse: mawk / ours", Racetrack::Ratio(all[1], all[0]));
+  }
+
   bool all_met() const { return report_.all_met(); }
 
  private:
@@ -122,7 +146,8 @@ class Speed {
 };
 
 int Main(int argc, char** argv) {
-  const RaceOptions options = ParseRaceOptions(argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate"});
+  const RaceOptions options =
+      ParseRaceOptions(argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate", "select", "parse"});
   Speed speed(options.data, options.runs);
   for (const std::string& name : options.names) {
     if (name == "wordcount") speed.WordCount();
@@ -130,6 +155,8 @@ int Main(int argc, char** argv) {
     if (name == "terasort") speed.TeraSort();
     if (name == "join") speed.Join();
     if (name == "aggregate") speed.Aggregate();
+    if (name == "select") speed.Select();
+    if (name == "parse") speed.Parse();
   }
   return speed.all_met() ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <vector>
@@ -138,6 +139,33 @@ std::string SpeedData::Right() const {
     for (uint64_t row = 0; row < Scaled(kRightRows, scale); ++row) {
       out.buffer().append(std::to_string(rng.Below(ids))).append(",").append(std::to_string(rng.Below(10'000)));
       out.buffer().append(",note").append(std::to_string(row % 977)).push_back('\n');
+    }
+    out.Flush();
+  });
+}
+
+std::string SpeedData::Log() const {
+  return Make("access.log", [&](const std::string& path) {
+    static constexpr const char* kStatus[] = {"200", "200", "200", "304", "404", "500"};
+    static constexpr const char* kAgents[] = {"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+                                              "curl/7.88.1", "Googlebot/2.1 (+http://www.google.com/bot.html)"};
+    Rng rng(4);
+    Writer out(path);
+    auto when = static_cast<time_t>(1'700'000'000);
+    for (uint64_t row = 0; row < Scaled(8e6, scale); ++row) {
+      when += static_cast<time_t>(rng.Below(3));
+      tm parts{};
+      gmtime_r(&when, &parts);
+      char time[40], line[300];
+      std::strftime(time, sizeof time, "%d/%b/%Y:%H:%M:%S", &parts);
+      const auto n = [&](uint64_t below) { return static_cast<unsigned>(rng.Below(below)); };
+      const unsigned host = n(65'536), item = n(100'000), bytes = n(1'000'000);
+      const char* const status = kStatus[rng.Below(std::size(kStatus))];
+      const char* const agent = kAgents[rng.Below(std::size(kAgents))];
+      const int length =
+          std::snprintf(line, sizeof line, "10.0.%u.%u - - [%s +0000] \"%s /items/%u HTTP/1.1\" %s %u \"-\" \"%s\"\n",
+                        host / 256, host % 256, time, item % 10 == 0 ? "POST" : "GET", item, status, bytes, agent);
+      out.buffer().append(line, static_cast<size_t>(length));
     }
     out.Flush();
   });

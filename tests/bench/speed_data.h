@@ -17,6 +17,7 @@ struct SpeedData {
   std::string TeraSort() const;  // 1 GB: lines of 100 bytes, the first 10 of each random
   std::string Left() const;      // CSV id,name: 1e7 rows, each id once
   std::string Right() const;     // CSV id,amount,note: 2e7 rows, ids of the left, each twice on average
+  std::string Log() const;       // 8e6 lines of a web server's log in Apache's combined form, 1.1 GB
 
  private:
   template <class Fill>
