@@ -57,7 +57,7 @@ void TableFormat::AddTo(Args* args) {
 }
 
 void TableFormat::Check(const Args& args) {
-  const std::vector<std::string> known = {"csv", "tsv", "jsonl"};
+  const std::vector<std::string> known = {"csv", "tsv", "jsonl", "record"};
   std::string written = WithoutCompression(output_format);
   if (written.empty()) written = output_format;  // a suffix alone is no format
   if (written == "text") {                       // csv is text with a header
@@ -67,12 +67,15 @@ void TableFormat::Check(const Args& args) {
   for (const std::string& name : {format, written}) {
     if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
     args.Refuse("a table cannot have the format '" + name + "'" + Suggest(name, known) +
-                "; there are csv, tsv and jsonl");
+                "; there are csv, tsv, jsonl and record");
   }
   if (format != "csv" && !(separator.empty() && quote.empty())) {
     args.Refuse("--separator and --quote are of csv, not of --format " + format);
   }
   if (json() && no_header) args.Refuse("--no-header is of csv and tsv; lines of jsonl name their columns");
+  if (records() && no_header) args.Refuse("--no-header is of csv and tsv; tables in records name their columns");
+  if (no_output_header && (written.empty() ? format : written) == "record")
+    args.Refuse("--no-output-header is of csv and tsv; tables in records name their columns");
   if (separator.empty()) separator = format == "tsv" ? "\t" : ",";
   if (quote.empty()) quote = format == "tsv" ? "none" : "\"";
   if (separator == "\\t" || separator == "tab") separator = "\t";
@@ -107,7 +110,7 @@ std::string TableFormat::written() const {
 
 std::string TableFormat::OutputFormat() const {
   const std::string suffix = output_format.substr(WithoutCompression(output_format).size());
-  return (writes_header() ? written() : "text") + suffix;
+  return (writes_header() || written() == "record" ? written() : "text") + suffix;
 }
 
 Config& TableFormat::AddTo(Config& config) const {
@@ -123,7 +126,7 @@ Config& TableFormat::AddTo(Config& config) const {
        rows.select.empty() ? std::vector<expr::SelectItem>() : expr::SplitSelect(rows.select, &ignored)) {
     if (std::find(texts.begin(), texts.end(), item.column) != texts.end()) texts.push_back(item.name);
   }
-  config.Set("csv", CsvFormatName(dialect())).Set("json", json());
+  config.Set("csv", CsvFormatName(dialect())).Set("json", json()).Set("records", records());
   config.Set("output_header", writes_header()).Set("output_format", written());
   return config.Set("output_nulls", EncodeTexts(rows.nulls)).Set("output_texts", EncodeTexts(texts));
 }

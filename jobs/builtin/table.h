@@ -11,6 +11,7 @@
 
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/joined_columns.h"
+#include "jobs/builtin/record_rows.h"
 #include "jobs/builtin/table_output.h"
 #include "jobs/expressions/json_fields.h"
 #include "jobs/expressions/row_transform.h"
@@ -27,7 +28,7 @@ using sdk::HashBytes;
 
 // The file format of the sides of a job, and of its output.
 struct TableFormat {
-  std::string format = "csv";     // csv, tsv or jsonl
+  std::string format = "csv";     // csv, tsv, jsonl or record
   std::string output_format;      // the same, optionally with .gz or .zst; empty: like the input
   std::string separator;          // one byte, or \t; empty: of the format
   std::string quote;              // one byte, or none; empty: of the format
@@ -44,19 +45,20 @@ struct TableFormat {
   // passed.
   CsvDialect dialect() const;
   bool json() const { return format == "jsonl"; }
+  bool records() const { return format == "record"; }
   // Returns the name of the inputs' format, as in FileOptions.
-  std::string InputFormat() const { return json() ? "jsonl" : CsvFormatName(dialect()); }
+  std::string InputFormat() const { return json() || records() ? format : CsvFormatName(dialect()); }
   // Returns the options of an input with this format. submit's own --format cannot override it.
   FileOptions Files() const { return {.format = InputFormat(), .only_format = true}; }
-  // Returns whether each part of the output begins with the names of its columns. Numbers are no names.
-  bool writes_header() const { return !no_header && !no_output_header && written() != "jsonl"; }
+  // Returns whether each part of the output begins with a line of the names of its columns. Numbers are no names.
+  bool writes_header() const { return !no_header && !no_output_header && ParseCsvFormat(written()).has_value(); }
   // Returns the format of the output's parts, for WriteFiles.
   std::string OutputFormat() const;
   // Adds the formats to the config, for DialectOf and TableOutput.
   Config& AddTo(Config& config) const;
 
  private:
-  // Returns the format of the output's records: jsonl, or the name of a CSV dialect.
+  // Returns the format of the output's records: jsonl, record, or the name of a CSV dialect.
   std::string written() const;
 
   std::vector<std::string> where_, select_;  // as given; `rows` has them as one
@@ -93,18 +95,19 @@ CsvDialect DialectOf(const Config& config);
   "  --decimal C            decimal mark of numbers in expressions (default '.')\n"
 
 // Help text of the options of TableFormat, and of the columns that the job writes.
-#define MR_TABLE_FORMAT_HELP(FIRST_LINE, COLUMNS)                                                                  \
-  "  --format F             format of the inputs: csv (default), tsv (tabs, no quotes), or jsonl: an object per\n" \
-  "                         line; the column of a nested value is its path, such as address.city\n"                \
-  "  --output-format F      format of the output: csv, tsv or jsonl, optionally with .gz or .zst\n"                \
-  "                         (default: like the inputs)\n"                                                          \
-  "  --separator C          separator of fields (default ','; \\t for a tab)\n"                                    \
-  "  --quote C              quote of fields (default '\"'); none: quotes are data\n"                               \
-  "  --no-header            the first " FIRST_LINE                                                                 \
-  "; columns are named 1, 2, 3, ..., and the output gets no\n"                                                     \
-  "                         header\n"                                                                              \
-  "  --no-output-header     write no header; by default each part of the output begins with one, and\n"            \
-  "                         `mrctl fs getmerge` and --output - keep the first\n" MR_ROW_OPTIONS_HELP               \
+#define MR_TABLE_FORMAT_HELP(FIRST_LINE, COLUMNS)                                                                   \
+  "  --format F             format of the inputs: csv (default), tsv (tabs, no quotes), record (a container that\n" \
+  "                         a table job wrote: any bytes, checksums, no quotes), or jsonl: an object per\n"         \
+  "                         line; the column of a nested value is its path, such as address.city\n"                 \
+  "  --output-format F      format of the output: csv, tsv, jsonl or record, optionally with .gz or .zst\n"         \
+  "                         (default: like the inputs)\n"                                                           \
+  "  --separator C          separator of fields (default ','; \\t for a tab)\n"                                     \
+  "  --quote C              quote of fields (default '\"'); none: quotes are data\n"                                \
+  "  --no-header            the first " FIRST_LINE                                                                  \
+  "; columns are named 1, 2, 3, ..., and the output gets no\n"                                                      \
+  "                         header\n"                                                                               \
+  "  --no-output-header     write no header; by default each part of the output begins with one, and\n"             \
+  "                         `mrctl fs getmerge` and --output - keep the first\n" MR_ROW_OPTIONS_HELP                \
   "columns of the output: " COLUMNS
 
 // One input of a job and the columns that it needs.
@@ -144,6 +147,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     dialect_ = DialectOf(config);
     header_ = config.Bool("header");
     json_ = config.Bool("json");
+    records_ = config.Bool("records");
     options_ = RowOptionsOf(config);
     any_key_ = config.Bool("any_key");
   }
@@ -153,10 +157,11 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   // Calls f for each row that --where keeps, as --select changes it, except the header and blank lines. Rows with
   // another number of fields than the header are bad, and rows without a value for an expression. f may throw BadRecord
   // before it uses the row. Each line of a bad row counts as one bad record.
+  // A block of a `record` file is one record.
   template <class F>
   void ForEachRow(const Block& block, F&& f) {
     const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
-    bool header = header_ && !json_ && block.offset == 0;
+    bool header = header_ && !json_ && !records_ && block.offset == 0;
     const uint64_t file = HashBytes(this->context().input_file());
     const auto take = [&](const CsvRecord& record, const char* wrong) {
       if (std::exchange(header, false) || record.text.empty()) return;
@@ -169,13 +174,13 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
         }
         record_ = record.text;
         current_ = &row_;
-        position_ = file + OffsetOf(block, record);
+        position_ = records_ ? PositionOfRecord(file) : file + OffsetOf(block, record);
         if (options_.any() && !Transform()) return;
         f(*current_);
       } catch (const BadRecord& bad) {
         const std::string place = PlaceOf(block, record);
         this->context().FailedIn(place);  // the failure's place if there are too many
-        this->context().SkipRecords(CsvLines(record.with_end), record.with_end.size(),
+        this->context().SkipRecords(records_ ? 1 : CsvLines(record.with_end), record.with_end.size(),
                                     job_ + ": " + place + ": " + bad.what());
       } catch (const sdk::AttemptOver&) {
         throw;
@@ -184,6 +189,12 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
         throw;
       }
     };
+    if (records_) {
+      bool names = false;
+      const bool row = ParseRecordRow(block.text, &names, &row_);
+      if (!row || !names) take(CsvRecord{block.text, block.text}, row ? nullptr : "the record is no row of a table");
+      return;
+    }
     if (!json_) return ForEachCsvRow(text, dialect_, &row_, take);
     ForEachLine(text, [&](std::string_view line) {
       const std::string_view record = line.substr(0, line.size() - (!line.empty() && line.back() == '\r' ? 1 : 0));
@@ -199,7 +210,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   // Returns the text of the current row's record, without its line end, if it is in the job's dialect and --select did
   // not change it.
   std::optional<std::string_view> unchanged_record() const {
-    return current_ == &row_ && !json_ ? std::optional(record_) : std::nullopt;
+    return current_ == &row_ && !json_ && !records_ ? std::optional(record_) : std::nullopt;
   }
   char separator() const { return dialect_.separator; }
   // Returns a number that identifies the current row: equal in all attempts, and apart by chance for different rows.
@@ -213,6 +224,11 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
  private:
   static uint64_t OffsetOf(const Block& block, const CsvRecord& record) {
     return block.offset + static_cast<uint64_t>(record.text.data() - block.text.data());
+  }
+  // Records of a step in one job have no place in a file: they are counted.
+  uint64_t PositionOfRecord(uint64_t file) {
+    const uint64_t place[] = {file, this->context().upstream_task(), records_taken_++};
+    return HashBytes({reinterpret_cast<const char*>(place), sizeof place});
   }
   std::string PlaceOf(const Block& block, const CsvRecord& record) {
     return this->context().input_file() + ", byte " + std::to_string(OffsetOf(block, record));
@@ -237,7 +253,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
 
   std::string job_, side_;
   CsvDialect dialect_;
-  bool header_ = true, json_ = false;
+  bool header_ = true, json_ = false, records_ = false;
+  uint64_t records_taken_ = 0;
   bool any_key_ = false;  // keys of JSON that the sample did not show are left out
   expr::JsonFields fields_of_json_;
   expr::RowOptions options_;

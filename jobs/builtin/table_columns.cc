@@ -29,11 +29,13 @@ class ReadHeader : public BlockMapper<std::string, std::string> {
   void Open() {
     const Config config = context().config();
     header_ = config.Bool("header");
+    records_ = config.Bool("records");
     dialect_ = DialectOf(config);
     sampling_ = config.Has("where");
     if (sampling_) values_ = RowOptionsOf(config).values();
   }
   void Map(const Block& block, Out& out) {
+    if (records_) return TakeRecord(block, out);
     if (sampling_) Sample(block);
     looking_ = looking_ || block.offset == 0;
     if (!looking_) return;
@@ -57,12 +59,27 @@ class ReadHeader : public BlockMapper<std::string, std::string> {
     bool header = header_ && block.offset == 0;
     ForEachCsvRow(text, dialect_, &row_, [&](const CsvRecord& record, const char* wrong) {
       if (std::exchange(header, false) || record.text.empty() || wrong != nullptr) return;
-      if (types_.size() < row_.size()) types_.resize(row_.size());
-      for (size_t i = 0; i < row_.size(); ++i) types_[i].Take(row_[i], values_);
+      TakeTypes();
     });
   }
+  void TakeTypes() {
+    if (types_.size() < row_.size()) types_.resize(row_.size());
+    for (size_t i = 0; i < row_.size(); ++i) types_[i].Take(row_[i], values_);
+  }
+  // A file has a header per part that was concatenated to it. Those that differ are sent, so that all are compared.
+  void TakeRecord(const Block& block, Out& out) {
+    bool names = false;
+    if (!ParseRecordRow(block.text, &names, &row_)) return;  // the stage of rows reports it
+    if (!names) return sampling_ ? TakeTypes() : void();
+    std::string line;
+    AppendRow(row_, dialect_, &line);
+    const std::string& file = context().input_file();
+    if (std::exchange(sent_, std::pair(file, line)) == std::pair(file, line)) return;
+    out.Emit(file.empty() ? "the table of the step before" : file, line);
+  }
 
-  bool header_ = true, sampling_ = false;
+  bool header_ = true, sampling_ = false, records_ = false;
+  std::pair<std::string, std::string> sent_;  // file, header
   CsvDialect dialect_;
   expr::Values values_;
   std::vector<expr::TypeFinder> types_;  // by field
@@ -181,8 +198,9 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     for (size_t side = 0; side < sides_.size(); ++side) {
       if (!headers_[side]) {
         Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") +
-               (config_.Bool("json") ? "input has no JSON object"
-                                     : "input is empty; its first line must name the columns"));
+               (config_.Bool("json")      ? "input has no JSON object"
+                : config_.Bool("records") ? "input has no table in records, as --output-format record writes them"
+                                          : "input is empty; its first line must name the columns"));
       }
       columns_.push_back(TypedColumns(headers_[side]->fields, types_[side]));
     }

@@ -64,8 +64,9 @@ TableOutput::TableOutput(const Config& config)
   if (!config.Has("output_format")) return;
   const std::string& format = config.Text("output_format");
   json_ = format == "jsonl";
-  if (!json_) written_ = ParseCsvFormat(format).value_or(dialect_);
-  same_ = !json_ && written_ == dialect_;
+  records_ = format == "record";
+  if (!json_ && !records_) written_ = ParseCsvFormat(format).value_or(dialect_);
+  same_ = !json_ && !records_ && written_ == dialect_;
   if (same_) return;
   if (const auto nulls = DecodeTexts(config.Text("output_nulls")); !nulls.empty()) values_.nulls = nulls;
   text_columns_ = DecodeTexts(config.Text("output_texts"));
@@ -98,7 +99,14 @@ bool TableOutput::Convert(std::string_view record, Context& context) {
   }
 }
 
+std::string TableOutput::RecordHeader(const std::vector<std::string>& names) {
+  std::string record;
+  AppendRecordRow(true, names, &record);
+  return record;
+}
+
 void TableOutput::ConvertRow() {
+  if (records_) return AppendRecordRow(false, row_, &line_);
   if (json_) {
     if (row_.size() != names_.size())
       throw JobError("a row of the output has another number of fields than its header");

@@ -1,4 +1,4 @@
-// The output of a table job: a header and records, as CSV or as lines of JSON.
+// The output of a table job: a header and records, as CSV, as lines of JSON, or in the container of format `record`.
 #pragma once
 
 #include <algorithm>
@@ -58,6 +58,7 @@ class TableOutput {
     if (std::exchange(begun_, true)) return;
     SetNames(names);
     if (header_) out.Line(CsvLine(names, written_));
+    if (records_) out.Line(RecordHeader(names));
   }
   // Emits a record of the dialect of the job.
   template <class Out>
@@ -79,13 +80,14 @@ class TableOutput {
 
  private:
   void SetNames(const std::vector<std::string>& names);
+  static std::string RecordHeader(const std::vector<std::string>& names);
   // Converts a record into line_. Returns false if it was skipped.
   bool Convert(std::string_view record, Context& context);
   void ConvertRow();
   static void Skip(std::string_view record, const std::string& why, Context& context);
 
   CsvDialect dialect_, written_;  // of the job's records, and of the output
-  bool header_ = false, json_ = false, same_ = true, begun_ = false;
+  bool header_ = false, json_ = false, records_ = false, same_ = true, begun_ = false;
   expr::Values values_;
   std::vector<std::string> names_, text_columns_;
   std::vector<bool> texts_;  // by column

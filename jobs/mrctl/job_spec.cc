@@ -124,7 +124,7 @@ Status CheckOnlyFormat(const PlanInput& input, const std::string& wanted) {
   }
   return InvalidArgument(
       "this job works on tables, and reads csv here, not " + wanted +
-      "; give it --format csv, tsv or jsonl after its name, and describe csv "
+      "; give it --format csv, tsv, jsonl or record after its name, and describe csv "
       "with --separator, --quote and --no-header. Jobs on lines, such as grep, sort, wordcount and stream, "
       "take --format " +
       wanted);

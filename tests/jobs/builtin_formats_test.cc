@@ -97,6 +97,102 @@ TEST(FormatsTest, WhatAFormatCannotHaveIsABadRow) {
               HasSubstr("no column 'b'; its header names: a"));
 }
 
+// Texts that csv would quote, and bytes that are no UTF-8.
+const std::string kHardRows = "k,t\n1,\"a,\"\"b\"\"\"\n2,\"two\nlines\r\n\"\n3,\n4,\t;\n5,\xff\xfe\n";
+
+TEST(FormatsTest, TablesInRecordsHaveEveryByteOfTheirFields) {
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult records =
+        LocalJob(Builtins(), shape).Input("t", kHardRows).Run("select", {"--output-format", "record"});
+    ASSERT_TRUE(records.ok) << records.error;
+    std::string all;  // parts can be concatenated, with the header of each
+    for (const std::string& part : records.parts) all += part;
+    EXPECT_EQ(all.find('"'), all.find("\"b\"")) << "no quotes but those of the data";
+    const LocalResult back =
+        LocalJob(Builtins(), shape).Input("r", all).Run("select", {"--format", "record", "--output-format", "csv"});
+    ASSERT_TRUE(back.ok) << back.error;
+    EXPECT_EQ(back.Output(), kHardRows);
+  }
+}
+
+TEST(FormatsTest, EveryTableJobReadsAndWritesRecords) {
+  const auto run = [&](const std::string& job, std::vector<std::string> args, const std::string& csv) {
+    const LocalResult made =
+        LocalJob(Builtins(), Shapes()[1]).Input("t", csv).Run("select", {"--output-format", "record"});
+    EXPECT_TRUE(made.ok) << made.error;
+    std::string all;
+    for (const std::string& part : made.parts) all += part;
+    const auto on = [&](const std::string& content, const std::vector<std::string>& more) {
+      std::vector<std::string> with = args;
+      with.insert(with.end(), more.begin(), more.end());
+      LocalJob local(Builtins(), Shapes()[1]);
+      const LocalResult result = job == "join" ? local.File("l", content).File("r", content).Run(job, with)
+                                               : local.Input("t", content).Run(job, with);
+      EXPECT_TRUE(result.ok) << job << ": " << result.error;
+      return result;
+    };
+    const std::string wanted = on(csv, {}).Output();
+    EXPECT_EQ(on(all, {"--format", "record", "--output-format", "csv"}).Output(), wanted) << job;
+    std::string written;
+    for (const std::string& part : on(all, {"--format", "record"}).parts) written += part;
+    const LocalResult read = LocalJob(Builtins(), Shapes()[1])
+                                 .Input("t", written)
+                                 .Run("select", {"--format", "record", "--output-format", "csv"});
+    EXPECT_EQ(read.Output(), wanted) << job << read.error;
+  };
+  const std::string csv = "u,n,t\na,3,100\nb,10,200\na,,300\nc,2.5,90000\n";
+  run("select", {"--where", "n > 2.7", "--select", "u, d = n * 2"}, csv);
+  run("select", {"--limit", "2"}, csv);
+  run("aggregate", {"--by", "u", "--agg", "count,sum(n)"}, csv);
+  run("topk", {"--by", "n", "-n", "2", "--where", "n IS NOT NULL"}, csv);
+  run("topk", {"--by", "t", "--per", "u", "-n", "1"}, csv);
+  run("sessionize", {"--user", "u", "--time", "t"}, csv);
+  for (const char* bytes : {"0", "1m"}) {
+    run("join", {"--left", "l", "--right", "r", "--on", "u", "--broadcast-bytes", bytes, "--where", "n > 2"}, csv);
+  }
+}
+
+TEST(FormatsTest, ARowInARecordIsWhatTheCodecWrites) {
+  const std::vector<std::string> fields = {"", "a\"\n", std::string(300, 'x')};
+  std::string record, coded;
+  AppendRecordRow(false, fields, &record);
+  ValueCodec<std::pair<bool, std::vector<std::string>>>::Append(std::pair(false, fields), &coded);
+  EXPECT_EQ(record, coded);
+  CsvRow row;
+  bool header = true;
+  ASSERT_TRUE(ParseRecordRow(record, &header, &row));
+  EXPECT_FALSE(header);
+  ASSERT_EQ(row.size(), fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) EXPECT_EQ(row[i], fields[i]);
+  for (size_t end = 0; end < record.size(); ++end) {
+    EXPECT_FALSE(ParseRecordRow(std::string_view(record).substr(0, end), &header, &row)) << end;
+  }
+}
+
+TEST(FormatsTest, WhatIsNoTableInRecordsIsRefused) {
+  const auto error = [](const std::string& content, const std::vector<std::string>& args) {
+    return LocalJob(Builtins(), Shapes()[0]).Input("t", content).Run("select", args).error;
+  };
+  std::string header, row, other;
+  AppendRecordRow(true, std::vector<std::string>{"a"}, &header);
+  AppendRecordRow(false, std::vector<std::string>{"1"}, &row);
+  const auto file = [](const std::vector<std::string>& values) {
+    std::string text;
+    for (const std::string& value : values) sdk::AppendContained("", value, &text);
+    return text;
+  };
+  EXPECT_EQ(error(file({header, row}), {"--format", "record"}), "");
+  EXPECT_THAT(error(file({header, row, "junk"}), {"--format", "record"}), HasSubstr("the record is no row of a table"));
+  EXPECT_THAT(error(file({header, row + "x"}), {"--format", "record"}), HasSubstr("the record is no row of a table"));
+  EXPECT_THAT(error(file({row}), {"--format", "record"}), HasSubstr("input has no table in records"));
+  AppendRecordRow(true, std::vector<std::string>{"b"}, &other);
+  EXPECT_THAT(error(file({header, row, other, row}), {"--format", "record"}), HasSubstr("headers differ"));
+  EXPECT_THAT(error("a\n1\n", {"--format", "record", "--no-header"}),
+              HasSubstr("tables in records name their columns"));
+  EXPECT_THAT(error("a\n1\n", {"--output-format", "record", "--no-output-header"}),
+              HasSubstr("tables in records name their columns"));
+}
+
 TEST(FormatsTest, AKeyBeyondTheSampleIsNotLostSilently) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "{\"a\":" + std::to_string(i) + "}\n";
@@ -192,7 +288,7 @@ TEST(FormatsTest, ATableWithoutRowsCanBeFiltered) {
 TEST(FormatsTest, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(PlanRefusal("select", {"--format", "json"}),
               HasSubstr("cannot have the format 'json' (did you mean 'jsonl'?)"));
-  EXPECT_THAT(PlanRefusal("select", {"--output-format", "parquet"}), HasSubstr("there are csv, tsv and jsonl"));
+  EXPECT_THAT(PlanRefusal("select", {"--output-format", "parquet"}), HasSubstr("there are csv, tsv, jsonl and record"));
   EXPECT_THAT(PlanRefusal("select", {"--format", "tsv", "--quote", "'"}), HasSubstr("are of csv"));
   EXPECT_THAT(PlanRefusal("select", {"--format", "jsonl", "--no-header"}), HasSubstr("--no-header is of csv and tsv"));
   EXPECT_THAT(PlanRefusal("parse", {"--apache", "--format", "jsonl"}), HasSubstr("--format is of tables"));

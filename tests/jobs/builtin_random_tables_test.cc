@@ -262,6 +262,14 @@ TEST(RandomTablesTest, JoinsEqualSqliteAndTheirRowsCanBeReadAgain) {
                                   .Run("select", {"--where", "sum > 0 OR sum IS NULL", "--types", "sum=int"});
     ExpectRows(again, oracle.Ask(joined + " AND (ln + rn > 0 OR ln + rn IS NULL)"), result.Output());
     if (testing::Test::HasFatalFailure()) return;
+    const LocalResult records =
+        LocalJob(Builtins(), shape).Input("x", result.Output()).Run("select", {"--output-format", "record"});
+    ASSERT_TRUE(records.ok) << records.error;
+    std::string file;
+    for (const std::string& part : records.parts) file += part;
+    const LocalResult back =
+        LocalJob(Builtins(), shape).Input("x", file).Run("select", {"--format", "record", "--output-format", "csv"});
+    ASSERT_EQ(back.Output(), result.Output()) << back.error;
   }
 }
 

@@ -306,6 +306,7 @@ class LocalJob {
 
   void FeedSplit(const Stage& stage, const StageInput& input, const Split& split, uint32_t index, sdk::TestTask* task) {
     if (input.format.rfind("fixed:", 0) == 0) return FeedFixed(input, split, index, task);
+    if (input.format == "record") return FeedContainer(input, split, index, task);
     if (input.format == "raw") {
       if (split.length == 0) return;
       const std::string bytes = split.file->content.substr(split.offset, split.length);
@@ -341,6 +342,12 @@ class LocalJob {
       at = end;
       if (input.sample_bytes != 0 && at >= input.sample_bytes) break;
     }
+  }
+
+  void FeedContainer(const StageInput& input, const Split& split, uint32_t index, sdk::TestTask* task) {
+    if (split.offset != 0) return;  // the split at 0 has the whole container
+    for (const auto& [at, records] : sdk::ContainedBatches(split.file->content, input.sample_bytes))
+      task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, at, split.file->name});
   }
 
   void FeedFixed(const StageInput& input, const Split& split, uint32_t index, sdk::TestTask* task) {
