@@ -156,6 +156,27 @@ TEST_F(ChainTest, StepsThatReadTablesNameTheirColumns) {
   EXPECT_THAT(wrong.err, HasSubstr("its header names: user, sum(n)"));
 }
 
+TEST_F(ChainTest, TablesInRecordsPassFromStepToStepAndThroughFiles) {
+  In("(echo user,n; cat visits.csv) > counted.csv; rm -rf records");
+  const std::string sums =
+      "[[step]]\nname = 'sums'\njob = 'aggregate'\nargs = ['--by', 'user', '--agg', 'sum(n)', '--output-format', "
+      "'record']\ninput = '%counted.csv'\nreduces = 3\n";
+  const std::string top =
+      "args = ['--format', 'record', '--by', 'sum(n)', '-n', '3', '--where', '\"sum(n)\" > 0', '--output-format', "
+      "'csv']\n";
+  const std::string wanted =
+      "user,sum(n)\n" +
+      In("awk -F, '{s[$1] += $2} END {for (u in s) print u \",\" s[u]}' visits.csv | sort -t, -k2,2nr | sed -n 1,3p");
+  EXPECT_EQ(Run(sums + "[[step]]\njob = 'topk'\n" + top), wanted);
+  const RunResult written = Submit(sums, {"--output", Uri("records")});
+  ASSERT_EQ(written.exit, 0) << written.err;
+  EXPECT_EQ(Run("[[step]]\njob = 'topk'\ninput = '%records'\n" + top), wanted);
+  const RunResult refused =
+      Submit(sums + "[[step]]\njob = 'topk'\nargs = ['--by', 'sum(n)']\n", {"--output", Uri("never")});
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_THAT(refused.err, HasSubstr("but step 'sums' writes record"));
+}
+
 TEST_F(ChainTest, ALocalRunReadsFilesBesideIt) {
   std::ofstream(Path("here.toml"))
       << "[[step]]\njob = 'grep'\nargs = ['-e', 'king']\ninput = 'bible'\n[[step]]\njob = 'sort'\n";

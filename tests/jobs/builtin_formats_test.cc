@@ -1,4 +1,4 @@
-// Tables in csv, tsv and jsonl, in and out of the table jobs.
+// Tables in csv, tsv, jsonl and record, in and out of the table jobs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
