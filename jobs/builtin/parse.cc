@@ -53,7 +53,6 @@ class ParseLines : public BlockMapper<Text, Text> {
   void Open() {
     const Config config = context().config();
     parser_ = LineParser::Make(LineFormat::Of(config));
-    dialect_ = DialectOf(config);
     output_ = TableOutput(config);
     options_ = RowOptionsOf(config);
     names_ = parser_->columns();
@@ -69,7 +68,11 @@ class ParseLines : public BlockMapper<Text, Text> {
       ++matched_;
       const CsvRow* row = &row_;
       if (rows_ && !Transform(block, file, line, &row)) return;
-      output_.Made([&](std::string* text) { AppendRow(*row, dialect_, text); }, context(), out);
+      try {
+        output_.Row(*row, std::nullopt, out);
+      } catch (const BadRecord& bad) {
+        Skip(block, line, bad.what());
+      }
     });
   }
   void End(Out& out) { output_.Header(names_, out); }
@@ -83,19 +86,21 @@ class ParseLines : public BlockMapper<Text, Text> {
 
  private:
   bool Transform(const Block& block, uint64_t file, std::string_view line, const CsvRow** row) {
-    const uint64_t offset = block.offset + static_cast<uint64_t>(line.data() - block.text.data());
     std::string why;
-    const auto result = rows_->Apply(row_, file + offset, row, &why);
-    if (result == expr::RowTransform::Result::kBad) {
-      const std::string place = context().input_file() + ", byte " + std::to_string(offset);
-      context().FailedIn(place);
-      context().SkipRecords(1, line.size() + 1, "parse: " + place + ": " + why);
-    }
+    const auto result = rows_->Apply(row_, file + OffsetOf(block, line), row, &why);
+    if (result == expr::RowTransform::Result::kBad) Skip(block, line, why);
     return result == expr::RowTransform::Result::kKeep;
+  }
+  static uint64_t OffsetOf(const Block& block, std::string_view line) {
+    return block.offset + static_cast<uint64_t>(line.data() - block.text.data());
+  }
+  void Skip(const Block& block, std::string_view line, const std::string& why) {
+    const std::string place = context().input_file() + ", byte " + std::to_string(OffsetOf(block, line));
+    context().FailedIn(place);
+    context().SkipRecords(1, line.size() + 1, "parse: " + place + ": " + why);
   }
 
   std::unique_ptr<LineParser> parser_;
-  CsvDialect dialect_;
   TableOutput output_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> rows_;

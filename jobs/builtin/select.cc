@@ -42,21 +42,16 @@ class SelectedRows : public RowMapper<KOut, VOut> {
   }
 
  protected:
-  // Calls f with the line of each row of the sample.
+  // Calls f with each row of the sample.
   template <class F>
-  void ForEachLine(const Block& block, F&& f) {
+  void ForEachSampled(const Block& block, F&& f) {
     this->ForEachRow(block, [&](const CsvRow& row) {
-      if (!sample_.Has(this->position())) return;
-      if (const auto line = this->unchanged_record()) return f(*line);
-      line_.clear();
-      AppendRow(row, this->dialect(), &line_);
-      f(std::string_view(line_));
+      if (sample_.Has(this->position())) f(row);
     });
   }
 
  private:
   Sample sample_;
-  std::string line_;
 };
 
 class WriteSelected : public SelectedRows<Text, Text> {
@@ -66,9 +61,9 @@ class WriteSelected : public SelectedRows<Text, Text> {
     output_ = TableOutput(context().config());
   }
   void Map(const Block& block, Out& out) {
-    ForEachLine(block, [&](std::string_view line) {
+    ForEachSampled(block, [&](const CsvRow& row) {
       output_.Header(found().names, out);
-      output_.Line(line, context(), out);
+      output_.Row(row, unchanged_record(), out);
     });
   }
   void End(Out& out) { output_.Header(found().names, out); }
@@ -86,13 +81,21 @@ class FirstOfSplit : public SelectedRows<std::pair<uint32_t, uint64_t>, std::str
   }
   void Map(const Block& block, Out& out) {
     if (rows_ == limit_) return;
-    ForEachLine(block, [&](std::string_view line) {
-      if (rows_ < limit_) out.Emit({context().task(), rows_++}, line);
+    ForEachSampled(block, [&](const CsvRow& row) {
+      if (rows_ == limit_) return;
+      std::optional<std::string_view> line = unchanged_record();
+      if (!line) {
+        line_.clear();
+        AppendRow(row, dialect(), &line_);
+        line = line_;
+      }
+      out.Emit({context().task(), rows_++}, *line);
     });
   }
 
  private:
   uint64_t limit_ = 0, rows_ = 0;
+  std::string line_;
 };
 
 class FirstOfAll : public Reducer<std::pair<uint32_t, uint64_t>, std::string, Text, Text>,

@@ -91,7 +91,7 @@ bool TableOutput::Convert(std::string_view record, Context& context) {
   line_.clear();
   try {
     if (const char* wrong = row_.Parse(record, dialect_)) throw BadRecord(wrong);
-    ConvertRow();
+    Append(row_);
     return true;
   } catch (const BadRecord& bad) {
     Skip(record, bad.what(), context);
@@ -105,14 +105,11 @@ std::string TableOutput::RecordHeader(const std::vector<std::string>& names) {
   return record;
 }
 
-void TableOutput::ConvertRow() {
-  if (records_) return AppendRecordRow(false, row_, &line_);
-  if (json_) {
-    if (row_.size() != names_.size())
-      throw JobError("a row of the output has another number of fields than its header");
-    return AppendJsonRow(row_, names_, texts_, values_, &line_);
-  }
-  AppendRow(row_, written_, &line_);
+void TableOutput::Append(const CsvRow& row) {
+  if (records_) return AppendRecordRow(false, row, &line_);
+  if (!json_) return AppendRow(row, written_, &line_);
+  if (row.size() != names_.size()) throw JobError("a row of the output has another number of fields than its header");
+  AppendJsonRow(row, names_, texts_, values_, &line_);
 }
 
 }  // namespace mr::builtin

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,6 +67,15 @@ class TableOutput {
     if (same_) return out.Line(record);
     if (Convert(record, context)) out.Line(line_);
   }
+  // Emits a row. record: its text in the dialect of the job, if it has one. Errors: BadRecord for a row that the format
+  // of the output cannot have; nothing was emitted.
+  template <class Out>
+  void Row(const CsvRow& row, std::optional<std::string_view> record, Out& out) {
+    if (same_ && record) return out.Line(*record);
+    line_.clear();
+    Append(row);
+    out.Line(line_);
+  }
   // Emits the record that `make` appends to a text. Errors of `make`: BadRecord, which skips the record.
   template <class Make, class Out>
   void Made(Make&& make, Context& context, Out& out) {
@@ -83,7 +93,8 @@ class TableOutput {
   static std::string RecordHeader(const std::vector<std::string>& names);
   // Converts a record into line_. Returns false if it was skipped.
   bool Convert(std::string_view record, Context& context);
-  void ConvertRow();
+  // Appends a row to line_. Errors: BadRecord.
+  void Append(const CsvRow& row);
   static void Skip(std::string_view record, const std::string& why, Context& context);
 
   CsvDialect dialect_, written_;  // of the job's records, and of the output
