@@ -1,0 +1,44 @@
+#include "worker/host/peers_here.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "common/io/clock.h"
+
+namespace mr::worker {
+
+Result<PeersHere> PeersHere::Join(const std::string& what) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return ErrnoStatus(errno, "cannot make a socket");
+  // In the abstract namespace: a name without a file. Nobody listens at it.
+  const std::string mark = "paceline-worker." + what + ".", name = mark + std::to_string(RandomId());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.size() + 1 > sizeof address.sun_path) return InvalidArgument("the name '" + what + "' is too long");
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    return ErrnoStatus(errno, "cannot name a socket '" + name + "'");
+  }
+  return PeersHere(std::move(socket), "@" + mark);
+}
+
+uint32_t PeersHere::Count() const {
+  const auto text = ReadFile("/proc/net/unix");
+  return text.ok() ? std::max(1u, CountSockets(*text, mark_)) : 1;
+}
+
+uint32_t CountSockets(const std::string& text, const std::string& mark) {
+  // The name is the last field of a line, and may have blanks.
+  const std::string field = " " + mark;
+  uint32_t count = 0;
+  for (size_t at = text.find(field); at != text.npos; at = text.find(field, at + field.size())) ++count;
+  return count;
+}
+
+}  // namespace mr::worker
