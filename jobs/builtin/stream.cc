@@ -310,6 +310,7 @@ void AddStream(Library& library) {
           "Variables of commands, beside those of submit --env:\n"
           "  MR_INPUT_FILE          URI of the file that the task reads; empty if it reads several files\n"
           "  MR_FILES_DIR           directory of the side files of submit --files\n"
+          "  MR_MEMORY_LIMIT        memory limit of the job (submit --memory) in bytes; 0: none\n"
           "  TMPDIR                 directory for temporary files; it is removed when the job ends\n"
           "  MR_JOB_ID, MR_JOB_NAME           id and name of the job\n"
           "  MR_STAGE, MR_STAGE_NAME          number of the stage from 0, and its name\n"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -167,9 +168,16 @@ class Context {
   // kill and SIGKILL; one that never does is killed at once.
   bool cancelled() const { return MR_HAS(host_, cancelled) && host_->cancelled(host_->context) != 0; }
 
-  // Returns the memory limit of the attempt in bytes (--memory, or its stage's), or 0 for none. The engine's own
+  // Returns the memory limit that the job set in bytes (--memory, or its stage's), or 0 for none. The engine's own
   // buffers use up to half of it. The same for all attempts of the task.
   static uint64_t memory_limit() {
+    // From the host: without a limit of the job, that of the process is the worker's default.
+    const char* const given = std::getenv("MR_MEMORY_LIMIT");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : process_memory_limit();
+  }
+  // Returns the memory limit of this process in bytes: that of the job, else the default of its worker; 0 for none.
+  // Attempts of one task may have different ones, so their output must not depend on it.
+  static uint64_t process_memory_limit() {
     rlimit data;
     return getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY ? data.rlim_cur : 0;
   }

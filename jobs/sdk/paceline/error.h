@@ -93,12 +93,15 @@ inline std::string DescribeException() {
   } catch (const JobError& e) {
     return e.what();
   } catch (const std::bad_alloc&) {
-    rlimit data;  // set by the host with --memory
-    const bool limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
-    return "it ran out of memory (" + type + ")" +
-           (limited
-                ? ": the attempt may have " + std::to_string(data.rlim_cur >> 20) + " MiB; raise --memory, or keep less"
-                : "");
+    rlimit data;  // set by the host
+    if (getrlimit(RLIMIT_DATA, &data) != 0 || data.rlim_cur == RLIM_INFINITY) {
+      return "it ran out of memory (" + type + ")";
+    }
+    const char* const of_job = std::getenv("MR_MEMORY_LIMIT");
+    const bool by_default = of_job != nullptr && std::string_view(of_job) == "0";
+    return "it ran out of memory (" + type + "): the attempt may have " + std::to_string(data.rlim_cur >> 20) + " MiB" +
+           (by_default ? " (the default: the worker's memory over its slots, or its --task_memory_bytes)" : "") +
+           "; raise --memory, or keep less";
   } catch (const std::exception& e) {
     return type + ": " + e.what();
   } catch (const std::string& text) {

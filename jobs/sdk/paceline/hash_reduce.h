@@ -130,7 +130,8 @@ inline size_t HashReduceBytes() {
   if (limit != 0) return limit / 4;
   // A small machine has less for each of its tasks (guess). What does not fit is kept in runs: the output is the same.
   const auto machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return std::min(size_t{512} << 20, machine / 16);
+  const uint64_t here = Context::process_memory_limit();
+  return std::min({size_t{512} << 20, machine / 16, here == 0 ? ~size_t{0} : static_cast<size_t>(here / 4)});
 }
 inline size_t HashCombineBytes() {
   const uint64_t limit = Context::memory_limit();
