@@ -298,6 +298,7 @@ Json ToJson(const WorkerStatus& w) {
                  {"used_bytes", w.used_bytes},
                  {"capacity_bytes", w.capacity_bytes},
                  {"memory_bytes", w.memory_bytes},
+                 {"slot_memory_bytes", w.slots == 0 ? 0 : w.memory_bytes / w.slots},
                  {"wrong_outputs", w.wrong_outputs},
                  // Written as text: 64 bits do not fit into a number of JavaScript.
                  {"incarnation", std::to_string(w.incarnation)},

@@ -155,7 +155,8 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
     line("room", w.tier < 0 ? "-" : "tier " + std::to_string(w.tier));
     line("pid", w.pid == 0 ? "-" : std::to_string(w.pid));
     line("slots", std::to_string(w.busy) + " of " + std::to_string(w.slots) + " busy");
-    line("memory", w.memory_bytes == 0 ? "not limited" : HumanBytes(w.memory_bytes) + " for attempts");
+    const std::string each = w.slots == 0 ? "" : ", " + HumanBytes(w.memory_bytes / w.slots) + " per slot";
+    line("memory", w.memory_bytes == 0 ? "not limited" : HumanBytes(w.memory_bytes) + " for attempts" + each);
     line("blocks", std::to_string(w.blocks) + ", " + HumanBytes(w.used_bytes) + " of " + HumanBytes(w.capacity_bytes));
     for (const std::string& why : shown.why) line("why", why);
     if (!shown.running.empty()) text += "\n" + RenderAttempts(shown.running, OutputForm::kTable);

@@ -433,7 +433,9 @@ TEST_F(RoomsTest, AWorkerThatOthersReachStartsInRoomsOfTier0OnlyWhereThatIsAllow
                                                 {"--task_uids", "5"},
                                                 {"--task_uids", kUsers, "--cgroup_root", "x"},
                                                 {"--task_scratch_bytes", "x"},
-                                                {"--task_memory_bytes", "x"}}) {
+                                                {"--task_memory_bytes", "x"},
+                                                {"--memory", "8"},
+                                                {"--memory", "100m", "--slots", "2"}}) {
     EXPECT_EQ(start(wrong).exit, 2) << wrong[0];
   }
   // Nobody but the owner may pass through a directory of mkdtemp().

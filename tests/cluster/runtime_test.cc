@@ -290,6 +290,11 @@ TEST_F(RuntimeTest, MemoryOfAStageIsExplainedAndHolds) {
   const std::string counters = Mrctl({"job", "counters", JobOf(run)}).out;
   EXPECT_THAT(counters, ContainsRegex("map +memory MiB +600\n"));
   EXPECT_THAT(counters, ContainsRegex("reduce +memory MiB +300\n"));
+  // Without one the reduce has the worker's memory over its slots.
+  const RunResult other = Submit("numbers", "numbers", "default", {"--max-bad-records", "10"});
+  ASSERT_EQ(other.exit, 0) << other.err;
+  EXPECT_THAT(Mrctl({"job", "counters", JobOf(other)}).out, ContainsRegex("reduce +memory MiB +32768\n"));
+  EXPECT_THAT(Mrctl({"worker", "show", "w1"}).out, HasSubstr("memory      64 GiB for attempts, 32 GiB per slot\n"));
 }
 
 }  // namespace

@@ -128,6 +128,8 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv, int n
   // Operators of tests leave marks below the directories of tests. rooms_test.cc gives its own paths.
   if (&member != &master_)
     argv.insert(argv.end(), {"--task_paths", "/tmp:rw," + directory_.path() + ":rw," + BinaryDirectory() + "/.."});
+  // Not a share of what the clusters of other tests on this machine leave.
+  if (&member != &master_) argv.insert(argv.end(), {"--memory", "64g"});
   const auto& more = &member == &master_ ? options_.master_flags : options_.worker_flags;
   argv.insert(argv.end(), more.begin(), more.end());
   int ends[2];

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <glog/logging.h>
 #include <sys/statvfs.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,11 +55,6 @@ std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint
 
 // 2 threads per core, at least 4 and at most 16: enough to keep a disk busy while some of them compress (guess).
 unsigned PoolThreads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4u, 16u); }
-
-uint64_t MemoryBytes() {
-  struct sysinfo info {};
-  return ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
-}
 
 }  // namespace
 
@@ -237,7 +231,7 @@ void Daemon::Impl::BuildSession() {
   o.address = options.advertise + ":" + std::to_string(port);
   o.rack = options.rack;
   o.slots = options.slots;
-  o.memory_bytes = MemoryBytes();
+  if (options.memory != nullptr) o.memory_bytes = [memory = options.memory] { return memory->Together(Now()); };
   o.tier = host->room().tier;
   o.labels = options.labels;
   o.http_port = http_port;
@@ -340,8 +334,9 @@ rpc::HttpReply Daemon::Impl::AnswerHttp(rpc::Authenticator& entry, const rpc::Ht
 
 std::string Daemon::Impl::MetricsText() const {
   rpc::MetricsWriter out;
-  WriteWorkerMetrics(&out, {*looped->worker, *looped->session, *looped->serving, *looped->replicator, *looped->fetches,
-                            *store, *looped->housekeeping, options.slots, disk->seen(), looped->blocks->used_bytes()});
+  WriteWorkerMetrics(
+      &out, {*looped->worker, *looped->session, *looped->serving, *looped->replicator, *looped->fetches, *store,
+             *looped->housekeeping, options.slots, disk->seen(), looped->blocks->used_bytes(), options.memory.get()});
   rpc::WriteSocketMetrics(&out, server->counts(), http->counts());
   call_times->Write(&out);
   rpc::WriteProcessMetrics(&out);

@@ -15,6 +15,7 @@
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
 #include "worker/daemon/worker.h"
+#include "worker/host/memory_share.h"
 #include "worker/host/task_host.h"
 
 namespace mr::worker {
@@ -33,6 +34,7 @@ class Daemon {
     std::string join;         // join file, or - for standard input: for a worker without a certificate; empty: none
     rpc::EntryOptions entry;  // who may connect to the RPC port
     SlotLimits slots;
+    std::shared_ptr<MemoryShare> memory;  // of attempts; null: not limited
     std::string rack;
     std::vector<std::string> labels;
     std::string builtin_library;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/io/ledger.h"
 
@@ -53,6 +54,10 @@ void WriteWorkerMetrics(rpc::MetricsWriter* out, const MetricSources& from) {
     out->Gauge("mr_worker_disk_free_bytes", "Free bytes on the disk of --data.", from.disk.free_bytes);
     out->Gauge("mr_worker_disk_full", "1 while less is free than --min_free: no new attempts, no blocks.",
                from.disk.full);
+  }
+  if (from.memory != nullptr) {
+    out->Gauge("mr_worker_attempts_memory_bytes", "Memory that all attempts together may use.",
+               from.memory->Together(Now()));
   }
   out->Gauge("mr_worker_block_bytes", "Bytes of replicas of blocks.", from.block_bytes);
   out->Gauge("mr_worker_log_bytes", "Bytes of logs of attempts, at the last housekeeping.",

@@ -6,6 +6,7 @@
 #include "worker/daemon/housekeeping.h"
 #include "worker/daemon/session.h"
 #include "worker/daemon/worker.h"
+#include "worker/host/memory_share.h"
 #include "worker/shuffle/fetch.h"
 #include "worker/shuffle/serve.h"
 
@@ -23,6 +24,7 @@ struct MetricSources {
   const SlotLimits& slots;
   const DiskRoom disk;
   const uint64_t block_bytes;  // of all replicas of blocks here
+  MemoryShare* const memory;   // of attempts; null: not limited
 };
 
 void WriteWorkerMetrics(rpc::MetricsWriter* out, const MetricSources& from);

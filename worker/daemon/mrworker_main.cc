@@ -18,6 +18,7 @@
 #include "common/base/text.h"
 #include "common/base/version.h"
 #include "common/exec/service_manager.h"
+#include "common/io/clock.h"
 #include "common/io/daemon_data.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
@@ -32,6 +33,7 @@
 #include "worker/daemon/daemon.h"
 #include "worker/daemon/private_data.h"
 #include "worker/daemon/stop.h"
+#include "worker/host/memory_share.h"
 
 DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
@@ -78,9 +80,11 @@ DEFINE_string(cgroup_root, "",
 DEFINE_string(task_scratch_bytes, "",
               "bytes that the attempts of a job may have in their scratch directory; 0 = no limit; default: at tier 2 "
               "and above half of what is free at the start, else no limit");
+DEFINE_string(memory, "0",
+              "memory that the attempts of this worker may use together, such as 8g; 0: that of this machine or of the "
+              "control group of this process, less a reserve, divided by the number of workers that share it");
 DEFINE_string(task_memory_bytes, "0",
-              "at tier 2 and above: memory of an attempt whose job has no --memory; 0: an equal share of this "
-              "machine's memory for each slot");
+              "memory of an attempt whose job has no --memory; 0: --memory divided by --slots; none: no limit");
 DEFINE_bool(allow_tier0, false,
             "run tasks in rooms of tier 0 although --bind is not loopback: they may read each other's files");
 DEFINE_string(file_roots, "",
@@ -135,7 +139,8 @@ namespace {
 constexpr Duration kDrainGrace = Seconds(10);
 // Lowest limits: smaller ones would break a shell with a pipe, or mrtask itself (guesses).
 constexpr int kLeastProcesses = 16, kLeastOpenFiles = 256;
-constexpr int kMaxSlots = 10'000;  // the master's limit
+constexpr uint64_t kLeastMemory = 64ull << 20;  // for each slot
+constexpr int kMaxSlots = 10'000;               // the master's limit
 constexpr const char* kUsage = "mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster";
 
 void ParseFlags(int* argc, char*** argv) {
@@ -347,7 +352,13 @@ int Main(int argc, char** argv) {
     if (!bytes.ok()) return Usage("--task_scratch_bytes: " + bytes.status().message());
     scratch_bytes = *bytes;
   }
-  const auto task_memory = ParseLimit(FLAGS_task_memory_bytes);
+  const auto memory_bytes = ParseLimit(FLAGS_memory);
+  if (!memory_bytes.ok()) return Usage("--memory: " + memory_bytes.status().message());
+  if (*memory_bytes != 0 && *memory_bytes / Slots() < kLeastMemory) {
+    return Usage("--memory is 0 (as found) or at least " + HumanBytes(kLeastMemory) + " for each of the " +
+                 std::to_string(Slots()) + " slots");
+  }
+  const auto task_memory = ParseLimit(FLAGS_task_memory_bytes == "none" ? "0" : FLAGS_task_memory_bytes);
   if (!task_memory.ok()) return Usage("--task_memory_bytes: " + task_memory.status().message());
   if (FLAGS_own_rights && !IsLoopback(FLAGS_bind)) return Usage("--own_rights needs a loopback --bind");
   KeepMemoryPrivate();
@@ -389,7 +400,13 @@ int Main(int argc, char** argv) {
   host_options.cgroup_root = FLAGS_cgroup_root;
   host_options.slots = Slots();
   host_options.ready_children = Slots();
-  host_options.task_memory_bytes = *task_memory;
+  const std::shared_ptr<MemoryShare> memory = MemoryShare::Open({*memory_bytes, Slots(), FLAGS_cgroup_root});
+  host_options.memory_bytes = memory->whole();
+  if (*task_memory != 0) {
+    host_options.default_memory = [bytes = *task_memory] { return bytes; };
+  } else if (FLAGS_task_memory_bytes != "none") {
+    host_options.default_memory = [memory] { return memory->PerAttempt(Now()); };
+  }
   host_options.scratch_bytes = scratch_bytes;
   host_options.preload = BuiltinLibraryOf(bin);
   host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
@@ -418,6 +435,9 @@ int Main(int argc, char** argv) {
   LOG(INFO) << "rooms of tier " << room.tier << " for tasks, Landlock "
             << (room.landlock_abi == 0 ? "not there" : "ABI " + std::to_string(room.landlock_abi))
             << (room.why.empty() ? "" : "; no higher tier: " + room.why);
+  LOG(INFO) << HumanBytes(memory->Together(Now())) << " of memory for attempts (" << memory->source() << "), "
+            << (host_options.default_memory ? HumanBytes(host_options.default_memory()) : "no limit")
+            << " for each attempt of a job without --memory";
   WarnOfTaskPaths(*rooms, data);
   StopWaiter stop(FLAGS_lifeline_fd);
 
@@ -449,6 +469,7 @@ int Main(int argc, char** argv) {
   options.slots.total = Slots();
   options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);
   options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
+  options.memory = memory;
   options.rack = FLAGS_rack;
   options.labels = labels;
   options.builtin_library = host_options.preload;

@@ -133,7 +133,7 @@ void Session::Impl::EndRegistration() {
   info.setSlots(options.slots.total);
   info.setMapSlots(options.slots.map);
   info.setReduceSlots(options.slots.reduce);
-  info.setMemoryBytes(options.memory_bytes);
+  if (options.memory_bytes) info.setMemoryBytes(options.memory_bytes());
   auto labels = info.initLabels(static_cast<uint32_t>(options.labels.size()));
   for (uint32_t i = 0; i < options.labels.size(); ++i) labels.set(i, AsText(options.labels[i]));
   info.setPages(listed->pages);

@@ -37,7 +37,8 @@ Core::Core(TaskHostOptions options, Helper helper, RoomMeans means)
   });
 }
 
-Result<std::shared_ptr<Child>> Core::Take(const TaskSpec& task, const std::string& key, bool reuse, bool leased) {
+Result<std::shared_ptr<Child>> Core::Take(const TaskSpec& task, const std::string& key, uint64_t memory_bytes,
+                                          bool reuse, bool leased) {
   const JobId job = task.attempt.task.job;
   if (reuse) {
     for (size_t i = idle_.size(); i-- > 0;) {  // the most recently used one has the warmest caches
@@ -53,7 +54,7 @@ Result<std::shared_ptr<Child>> Core::Take(const TaskSpec& task, const std::strin
   if (kept.empty() && !leased) {
     if (auto child = ready_.Take(); child != nullptr) return child;
   }
-  MR_ASSIGN_OR_RETURN(const RoomMeans::ForTask means, means_.Take(task.owner, task.memory_bytes));
+  MR_ASSIGN_OR_RETURN(const RoomMeans::ForTask means, means_.Take(task.owner, memory_bytes));
   std::shared_ptr<Arena> arena;
   if (!kept.empty()) {
     arena = std::move(kept.back());

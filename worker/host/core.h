@@ -28,8 +28,12 @@ class Core {
   void Shutdown();
 
   // Returns a child for a task of this key: an idle one if `reuse` allows it, else one that waits for a first task,
-  // else a new one. leased: as in Helper::Spawn. Errors also: those of RoomMeans.
-  Result<std::shared_ptr<Child>> Take(const TaskSpec& task, const std::string& key, bool reuse, bool leased);
+  // else a new one. memory_bytes: its limit of memory, for the control group of a new one. leased: as in Helper::Spawn.
+  // Errors also: those of RoomMeans.
+  Result<std::shared_ptr<Child>> Take(const TaskSpec& task, const std::string& key, uint64_t memory_bytes, bool reuse,
+                                      bool leased);
+  // Returns the limit of memory of an attempt whose job has none; 0: no limit.
+  uint64_t DefaultMemory() const { return options_.default_memory ? options_.default_memory() : 0; }
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
   // Kills processes on this machine that an earlier host of the same data directory has left behind. Returns how many.
   size_t EndLeftovers();

@@ -1,37 +1,22 @@
 #include "worker/host/room_means.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/model/caller.h"
+#include "worker/host/memory_share.h"
 #include "worker/host/task_host.h"
 
 namespace mr::worker {
 namespace {
 
-// An attempt's memory beside what --memory limits: code, stacks, the arena, the kernel's own (an empty attempt of
-// mrtask uses 20 MiB, measured; the rest is a guess).
-constexpr uint64_t kMemoryBeside = 64ull << 20;
-// The part of the machine's memory that all attempts may use together, in percent; the daemons need the rest (guess).
-constexpr uint64_t kMemoryPercent = 90;
 // The hard limit of processes, above the one of --task_processes, so that the check of the latter can report its text
 // before forks fail.
 constexpr uint32_t HardLimit(uint32_t processes) { return processes == 0 ? 0 : processes + processes / 4 + 16; }
-
-// Returns the memory that this process may use: the machine's, or what its control group has.
-uint64_t MemoryBytes(const CgroupPlace& place) {
-  const uint64_t machine =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const auto limit = ReadFile(place.memory + (place.unified ? "/memory.max" : "/memory.limit_in_bytes"));
-  const uint64_t group = limit.ok() ? strtoull(limit->c_str(), nullptr, 10) : 0;  // 0: "max"
-  return group == 0 ? machine : std::min(machine, group);
-}
 
 }  // namespace
 
@@ -49,8 +34,7 @@ Result<RoomMeans> RoomMeans::Make(const TaskHostOptions& options) {
   groups.family = "paceline-" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino) + "-";
   groups.name = groups.family + std::to_string(RandomId());
   groups.leaves = std::max(1u, options.slots);
-  groups.memory_bytes = MemoryBytes(groups.place) / 100 * kMemoryPercent;
-  means.share_bytes_ = options.task_memory_bytes != 0 ? options.task_memory_bytes : groups.memory_bytes / groups.leaves;
+  if (options.memory_bytes != 0) groups.memory_bytes = options.memory_bytes + groups.leaves * kMemoryBeside;
   means.processes_ = HardLimit(options.processes);
   MR_ASSIGN_OR_RETURN(means.cgroups_, Cgroups::Make(groups));
   return means;
@@ -60,7 +44,7 @@ Result<RoomMeans::ForTask> RoomMeans::Take(const std::string& owner, uint64_t me
   ForTask out;
   if (!made()) return out;
   MR_ASSIGN_OR_RETURN(out.user, users_->UserOf(owner.empty() ? kNoOwner : owner));
-  const CgroupLimits limits{memory_bytes == 0 ? share_bytes_ : memory_bytes + kMemoryBeside, processes_};
+  const CgroupLimits limits{memory_bytes == 0 ? 0 : memory_bytes + kMemoryBeside, processes_};
   MR_ASSIGN_OR_RETURN(out.leaf, cgroups_->Take(limits));
   return out;
 }

@@ -25,14 +25,13 @@ class RoomMeans {
   static Result<RoomMeans> Make(const TaskHostOptions& options);
 
   bool made() const { return cgroups_ != nullptr; }
-  // Returns the means of an attempt. memory_bytes: of the job (submit --memory), or 0. Errors: kUnavailable.
+  // Returns the means of an attempt. memory_bytes: its limit, or 0 for none. Errors: kUnavailable.
   Result<ForTask> Take(const std::string& owner, uint64_t memory_bytes);
   Cgroups* cgroups() const { return cgroups_.get(); }  // null if not made
 
  private:
   std::optional<TaskUsers> users_;
   std::unique_ptr<Cgroups> cgroups_;
-  uint64_t share_bytes_ = 0;  // of memory, for attempts of jobs without a limit
   uint32_t processes_ = 0;
 };
 

@@ -38,7 +38,8 @@ constexpr char kLeaseText[] =
     "one may begin elsewhere (mrmaster --side_effects_lease)";
 constexpr const char* kPhases[] = {"read", "shuffle", "merge", "reduce", "write"};
 
-task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint64_t arena_bytes, bool keep) {
+task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint64_t default_memory,
+                      uint64_t arena_bytes, bool keep) {
   task::WireTask w;
   w.attempt = spec.attempt;
   w.letter = spec.letter;
@@ -65,6 +66,7 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   for (const auto& [name, value] : spec.env) w.env.push_back({name, value});
   w.sort_buffer_bytes = spec.sort_buffer_bytes;
   w.memory_bytes = spec.memory_bytes;
+  w.default_memory_bytes = default_memory;
   w.partition_seed = spec.partition_seed;
   w.scratch_directory = spec.scratch_directory;
   w.arena_bytes = arena_bytes;
@@ -139,8 +141,11 @@ TaskProgress Running::Progress() const {
 
 void Running::Start() {
   moved_ = core_->Lived();
+  if (spec_.memory_bytes == 0) default_memory_ = core_->DefaultMemory();
   Result<std::shared_ptr<Child>> child =
-      leased_ && core_->lease()->over() ? Rejected("the lease has run out") : core_->Take(spec_, key_, keep_, leased_);
+      leased_ && core_->lease()->over()
+          ? Rejected("the lease has run out")
+          : core_->Take(spec_, key_, spec_.memory_bytes + default_memory_, keep_, leased_);
   if (!child.ok()) {
     TaskResult result;
     const bool over = leased_ && child.status().code() == Code::kRejected;
@@ -183,7 +188,7 @@ void Running::SendTask() {
   }
   if (!fds.empty()) child_->Send(h, {}, std::move(fds));
   h.kind = Kind::kRun;
-  child_->SendBlob(h, EncodeFields(ToWire(spec_, core_->options_, arena_->bytes(), keep_)));
+  child_->SendBlob(h, EncodeFields(ToWire(spec_, core_->options_, default_memory_, arena_->bytes(), keep_)));
 }
 
 void Running::PumpInput() {
@@ -479,9 +484,9 @@ void Running::ExitedEarly(Helper::Exit exit) {
     r.message = operator_name() + " crashed: " + SignalName(exit.value);
     if (causes & task::CrashNote::kStackOverflow)
       r.message += " (stack overflow: a recursion without end, or too deep)";
-    if ((causes & task::CrashNote::kMemoryLimit) && spec_.memory_bytes > 0) {
-      r.message +=
-          "; it was out of memory: its limit of " + HumanBytes(spec_.memory_bytes) + " was reached (raise --memory)";
+    const std::string limit = task::MemoryLimitText(spec_.memory_bytes, default_memory_);
+    if ((causes & task::CrashNote::kMemoryLimit) && !limit.empty()) {
+      r.message += "; it was out of memory: its limit of " + limit + " was reached; raise --memory";
     }
   }
   failure_ = std::move(r);

@@ -89,6 +89,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   bool stack_asked_ = false;
   int samples_ = 0;  // of its stack, since it last made progress
   int all_samples_ = 0;
+  uint64_t default_memory_ = 0;    // its limit, if its job has none; 0: none
   uint64_t oom_kills_before_ = 0;  // in its control group
   std::optional<task::WireResult> done_;
   bool exited_ = false;

@@ -94,7 +94,7 @@ struct TaskSpec {
   std::vector<std::pair<std::string, std::string>> env;  // in addition to MR_*, which the host sets
   // Guess: the records of a block of 64 MiB, with their index, need no spill run if they have 40 bytes or more.
   uint64_t sort_buffer_bytes = 160ull << 20;
-  uint64_t memory_bytes = 0;  // RLIMIT_DATA of the child; 0 = none
+  uint64_t memory_bytes = 0;  // the job's limit of memory: RLIMIT_DATA of the child; 0 = the host's default
   uint64_t partition_seed = 0;
   // For spill runs (O_TMPFILE) and TMPDIR. The child makes it, in a directory that exists.
   std::string scratch_directory;
@@ -194,12 +194,15 @@ struct TaskHostOptions {
   // calls and no more, so that a caller says which files tasks may reach.
   task::RoomOptions rooms = {.tier = 0};
   // For rooms of tier 2 and above. Without users there are none. cgroup_root: as in FindCgroups (cgroup_place.h).
-  // slots: control groups made at the start. task_memory_bytes: limit of attempts whose job has none; 0: an equal share
-  // of the machine's memory.
+  // slots: control groups made at the start. memory_bytes: of all attempts together, in their control group; 0: no
+  // limit.
   UserRange task_users;
   std::string cgroup_root;
   uint32_t slots = 1;
-  uint64_t task_memory_bytes = 0;
+  uint64_t memory_bytes = 0;
+  // Returns the limit of memory of an attempt whose job has none; 0: no limit. Empty: none has one. Called on the io
+  // thread, for each attempt.
+  std::function<uint64_t()> default_memory;
   // Children that wait for a first task (ready_children.h), below tier 2; at most 16.
   uint32_t ready_children = 0;
   uint32_t arena_bytes = 16u << 20;

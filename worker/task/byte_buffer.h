@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <string_view>
 
 #include "common/abi/batch.h"
+#include "worker/task/kept_memory.h"
 
 namespace mr::task {
 
@@ -66,9 +66,7 @@ class ByteBuffer {
     // The first read leaves the rest of a record, before which the next one needs room.
     size_t room = room_ == 0 ? kFront + n + n / 4 : room_ * 2;
     while (room < end_ + n) room *= 2;
-    auto* data = static_cast<char*>(std::realloc(data_, room));
-    if (data == nullptr) throw std::bad_alloc();
-    data_ = data;
+    data_ = static_cast<char*>(AllocateOrThrow([&] { return std::realloc(data_, room); }));
     room_ = room;
   }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "worker/task/crash.h"
+#include "worker/task/kept_memory.h"
 #include "worker/task/runner.h"
 #include "worker/task/warm_up.h"
 
@@ -89,6 +90,7 @@ void SetEnvironment(const WireTask& task) {
   set("MR_TASK", std::to_string(task.attempt.task.task));
   set("MR_TASKS", std::to_string(task.tasks));
   set("MR_ATTEMPT", std::to_string(task.attempt.number));
+  set("MR_MEMORY_LIMIT", std::to_string(task.memory_bytes));
   // Temporary files of operators and their commands go where there is room, and are removed with the worker's scratch
   // data.
   set("TMPDIR", task.scratch_directory);
@@ -107,15 +109,34 @@ void Limit(__rlimit_resource resource, uint64_t most) {
   setrlimit(resource, &limit);
 }
 
+// Sets the limit of memory. That of a job binds the whole process, which serves no job with another one. The default of
+// the worker changes between the tasks of a process, so it is no maximum.
+void LimitMemory(const WireTask& task) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // their own memory is above any limit
+  (void)task;
+  KeepFreedMemory(0);
+#else
+  if (task.memory_bytes != 0) {
+    Limit(RLIMIT_DATA, task.memory_bytes);
+    return KeepFreedMemory(task.memory_bytes);
+  }
+  rlimit limit;
+  if (getrlimit(RLIMIT_DATA, &limit) == 0) {
+    const rlim_t wanted = task.default_memory_bytes == 0 ? RLIM_INFINITY : task.default_memory_bytes;
+    const rlim_t soft = std::min<rlim_t>(limit.rlim_max, wanted);
+    if (limit.rlim_cur != soft) {
+      limit.rlim_cur = soft;
+      setrlimit(RLIMIT_DATA, &limit);
+    }
+  }
+  KeepFreedMemory(task.default_memory_bytes);
+#endif
+}
+
 void SetLimits(const WireTask& task) {
   Limit(RLIMIT_NOFILE, task.open_files);
   Limit(RLIMIT_FSIZE, task.file_bytes);
-  if (task.memory_bytes == 0) return KeepFreedMemory();
-  ReturnFreedMemory();
-#ifndef __SANITIZE_ADDRESS__  // its own memory is above any limit
-  const rlimit data{task.memory_bytes, task.memory_bytes};
-  setrlimit(RLIMIT_DATA, &data);
-#endif
+  LimitMemory(task);
 }
 
 // Writes the reason of the failure to the attempt's log, where `mrctl logs --grep` searches. The end of a command's
@@ -134,6 +155,14 @@ WireResult RunTask(const WireTask& task, std::vector<UniqueFd> fds, Link* link) 
   } catch (const std::exception& e) {
     return {Outcome::kUser, std::string("the task threw an exception: ") + e.what()};
   }
+}
+
+// Adds the limit to the message of a task that ran out of memory. Messages of the SDK have it.
+void NameMemoryLimit(const WireTask& task, WireResult* result) {
+  const std::string limit = MemoryLimitText(task.memory_bytes, task.default_memory_bytes);
+  const auto says = [result](const char* text) { return result->message.find(text) != std::string::npos; };
+  if (limit.empty() || !says("ran out of memory") || says("the attempt may have")) return;
+  result->message += "; the attempt's limit is " + limit;
 }
 
 }  // namespace
@@ -166,10 +195,13 @@ void ChildMain(const ChildSetup& setup, Room* room) {
     room->MoveInto(&task);
     PrepareTask(task);
     if (!entered && in_room.ok()) in_room = room->Enter(task);
-    const WireResult result =
+    WireResult result =
         in_room.ok() ? RunTask(task, std::move(fds), &link) : WireResult{Outcome::kEnvironment, in_room.message()};
     fflush(stdout);
-    if (result.outcome != Outcome::kDone) LogFailure(result);
+    if (result.outcome != Outcome::kDone) {
+      NameMemoryLimit(task, &result);
+      LogFailure(result);
+    }
     fflush(stderr);
     link.SendDone(result);
     // A failed task may have left anything behind.

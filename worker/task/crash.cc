@@ -21,6 +21,7 @@
 
 #include "common/abi/batch.h"
 #include "common/io/stack_lines.h"
+#include "worker/task/frames.h"
 #include "worker/task/split_reader.h"
 
 namespace mr::task {
@@ -177,22 +178,37 @@ uint64_t NumberAt(const char** at) {
   return n;
 }
 
-// Returns whether the process holds nearly all the memory that --memory allows. An allocation that failed then explains
-// the crash of code that did not check it.
-bool NearMemoryLimit() {
+struct MemoryUse {
+  uint64_t limit = 0;  // 0: none, or not known
+  uint64_t used = 0;   // of what the limit counts
+};
+MemoryUse MemoryOfProcess() {
   rlimit limit;
-  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
   char text[256] = {};
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  if (file < 0) return {};
   const ssize_t got = read(file, text, sizeof text - 1);
   close(file);
-  if (got <= 0) return false;
+  if (got <= 0) return {};
   const char* at = text;
   constexpr int kDataField = 5;  // proc(5): size, resident, shared, text, lib, data, dt
   for (int field = 0; field < kDataField; ++field) NumberAt(&at);
-  const uint64_t data = NumberAt(&at) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return data >= limit.rlim_cur / 100 * kNearLimitPercent;
+  return {limit.rlim_cur, NumberAt(&at) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE))};
+}
+
+// Returns whether the process holds nearly all the memory of its limit. An allocation that failed then explains the
+// crash of code that did not check it.
+bool NearMemoryLimit() {
+  const MemoryUse memory = MemoryOfProcess();
+  return memory.limit != 0 && memory.used >= memory.limit / 100 * kNearLimitPercent;
+}
+
+// Returns whether the attempt's limit leaves memory for the translation of a stack. A control group counts both
+// together, and the kernel would kill the attempt.
+bool MemoryForTranslation() {
+  const MemoryUse memory = MemoryOfProcess();
+  return memory.limit == 0 || memory.used + kFramesMemory <= memory.limit;
 }
 
 // Returns the address that a register holds.
@@ -310,11 +326,11 @@ bool WriteTranslated(void* const* frames, int count) {
   return pid > 0 && AwaitTranslation(pid);
 }
 
-// Writes the stack of the code that a signal has interrupted.
-void WriteStack(void* context) {
+// Writes the stack of the code that a signal has interrupted. translate: into functions and lines, in another process.
+void WriteStack(void* context, bool translate) {
   void* frames[kMostFrames];
   const int count = CrashedFrames(static_cast<ucontext_t*>(context), frames, kMostFrames);
-  if (!WriteTranslated(frames, count)) backtrace_symbols_fd(frames, count, 2);
+  if (!translate || !WriteTranslated(frames, count)) backtrace_symbols_fd(frames, count, 2);
 }
 
 // While a sample is taken: the place to which a fault in it returns.
@@ -334,7 +350,7 @@ void OnSampleSignal(int, siginfo_t*, void* context) {
     Say(kStuckLine);
     SayRecord();
     Say("; its stack, innermost call first:\n");
-    WriteStack(context);
+    WriteStack(context, MemoryForTranslation());  // the attempt goes on
     const uint32_t bytes = note.place_bytes.load(std::memory_order_relaxed);
     if (bytes > 0) {
       Say(note.exact.load(std::memory_order_relaxed) != 0 ? "at " : "in the batch that begins at ");
@@ -385,7 +401,7 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
   if (causes & CrashNote::kMemoryLimit) Say(" at the attempt's memory limit");
   SayRecord();
   Say("; its stack, innermost call first:\n");
-  WriteStack(context);
+  WriteStack(context, /*translate=*/true);
   raise(signal);  // it is blocked, and ends the process when this handler returns
   errno = saved;
 }

@@ -9,6 +9,9 @@
 
 namespace mr::task {
 
+// The most memory that `mrtask frames` uses for data. It counts for the attempt that started it.
+inline constexpr uint64_t kFramesMemory = 96ull << 20;
+
 // A file in the memory of a process.
 struct MappedFile {
   uint64_t begin = 0, end = 0, offset = 0;  // addresses, and the byte of the file at `begin`

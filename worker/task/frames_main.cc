@@ -16,9 +16,9 @@
 namespace mr::task {
 namespace {
 
-// Guesses. The crashed process waits for two seconds (crash.cc); names without lines have to be ready by then. The
-// memory counts for the attempt, which goes on after a sample. Without enough of it, the stack has names and no lines.
-constexpr uint64_t kMostMemory = 96ull << 20, kMostCpuSeconds = 3;
+// Guesses. The crashed process waits for two seconds (crash.cc); names without lines have to be ready by then. Without
+// enough memory, the stack has names and no lines.
+constexpr uint64_t kMostCpuSeconds = 3;
 constexpr Duration kLinesFor = Seconds(1);
 
 // Lowers a limit, and also its maximum.
@@ -35,7 +35,7 @@ bool Confine() {
   LowerLimit(RLIMIT_CORE, 0);
   LowerLimit(RLIMIT_CPU, kMostCpuSeconds);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their own memory is above any limit
-  LowerLimit(RLIMIT_DATA, kMostMemory);
+  LowerLimit(RLIMIT_DATA, kFramesMemory);
 #endif
   const auto filter = SyscallFilter::Compile(FilterKind::kReadFiles);
   return filter.ok() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter->Install() == 0;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "common/base/text.h"
+
 namespace mr::task {
 namespace {
 
@@ -104,6 +106,13 @@ int SendWithFds(int socket, const void* data, size_t size, const std::vector<int
 long ReceiveWithFds(int socket, void* data, size_t size, std::vector<UniqueFd>* fds, int flags) {
   iovec part{data, size};
   return ReceiveParts(socket, &part, 1, fds, flags);
+}
+
+std::string MemoryLimitText(uint64_t memory_bytes, uint64_t default_memory_bytes) {
+  if (memory_bytes != 0) return HumanBytes(memory_bytes) + " (--memory)";
+  if (default_memory_bytes == 0) return "";
+  return HumanBytes(default_memory_bytes) +
+         " (the default: the worker's memory over its slots, or its --task_memory_bytes)";
 }
 
 }  // namespace mr::task

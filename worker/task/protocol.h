@@ -29,7 +29,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 16;
+inline constexpr uint32_t kTaskProtocol = 17;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -201,7 +201,9 @@ struct WireTask {
   uint32_t inputs = 0;
   std::vector<WirePort> ports;
   std::vector<WireEnv> env;
-  uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
+  uint64_t sort_buffer_bytes = 0, partition_seed = 0;
+  uint64_t memory_bytes = 0;          // the job's limit (RLIMIT_DATA, soft and hard); 0 = none
+  uint64_t default_memory_bytes = 0;  // without a job's limit: the soft one; 0 = none
   std::string scratch_directory;
   uint64_t arena_bytes = 0;
   std::string files_directory;              // of side files, or ""
@@ -215,10 +217,15 @@ struct WireTask {
     using S = WireTask;
     v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::submitted_unix_ms, &S::tasks, &S::library_path,
       &S::operator_name, &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports, &S::env,
-      &S::sort_buffer_bytes, &S::memory_bytes, &S::partition_seed, &S::scratch_directory, &S::arena_bytes,
-      &S::files_directory, &S::open_files, &S::file_bytes, &S::max_bad_records, &S::keep, &S::ledger, &S::network);
+      &S::sort_buffer_bytes, &S::partition_seed, &S::memory_bytes, &S::default_memory_bytes, &S::scratch_directory,
+      &S::arena_bytes, &S::files_directory, &S::open_files, &S::file_bytes, &S::max_bad_records, &S::keep, &S::ledger,
+      &S::network);
   }
 };
+
+// Returns an attempt's limit of memory and its source, for messages: "256 MiB (--memory)". Empty if it has none. The
+// numbers are those of WireTask.
+std::string MemoryLimitText(uint64_t memory_bytes, uint64_t default_memory_bytes);
 
 struct WireCounter {
   std::string group, name;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include <new>
+#include "worker/task/kept_memory.h"
 
 namespace mr::task {
 namespace {
-bool keep_blocks = false;
+uint64_t most_kept = 0;  // blocks
 }  // namespace
 
 // One per process: a task process has one thread.
@@ -16,17 +16,25 @@ static std::vector<RecordStore::Block>& Spare() {
   return *spare;
 }
 
-void RecordStore::KeepBlocks(bool keep) {
-  keep_blocks = keep;
-  if (!keep) FreeKept();
+void RecordStore::KeepBlocks(uint64_t most_bytes) {
+  most_kept = most_bytes / kBlockBytes;
+  // Now, since a list that grows behind the blocks would keep the end of the heap from being returned (guess at a usual
+  // number of blocks).
+  constexpr size_t kUsualBlocks = 256;
+  Spare().reserve(std::min<size_t>(most_kept, kUsualBlocks));
+  while (Spare().size() > most_kept) Spare().pop_back();
 }
 
-void RecordStore::FreeKept() { Spare().clear(); }
+bool RecordStore::FreeKept() {
+  if (Spare().empty()) return false;
+  Spare().clear();
+  return true;
+}
 
 RecordStore::~RecordStore() {
   Clear();
   for (Block& block : free_) {
-    if (keep_blocks && block.size == kBlockBytes) Spare().push_back(std::move(block));
+    if (block.size == kBlockBytes && Spare().size() < most_kept) Spare().push_back(std::move(block));
   }
 }
 
@@ -49,11 +57,13 @@ RecordStore::Block RecordStore::MakeBlock(uint64_t bytes) {
   const uint64_t size = std::max(bytes, block_bytes_);
   // In key order nearly each record is in another page, so large pages help. Their alignment takes address space, which
   // counts where memory is limited. A refusal costs time only.
-  const bool huge = keep_blocks && size == kBlockBytes;
-  void* memory = nullptr;  // not cleared
-  if (!huge) memory = std::malloc(size);
-  if ((huge && posix_memalign(&memory, kHugePage, size) != 0) || memory == nullptr) throw std::bad_alloc();
-  auto* const block = static_cast<char*>(memory);
+  const bool huge = most_kept > 0 && size == kBlockBytes;
+  const auto allocate = [&]() -> void* {
+    void* memory = nullptr;  // not cleared
+    if (!huge) return std::malloc(size);
+    return posix_memalign(&memory, kHugePage, size) == 0 ? memory : nullptr;
+  };
+  auto* const block = static_cast<char*>(AllocateOrThrow(allocate));
   if (huge) (void)madvise(block, size, MADV_HUGEPAGE);
   return {std::unique_ptr<char, Free>(block), size};
 }

@@ -25,11 +25,12 @@ class RecordStore {
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
-  // Whether this process keeps the blocks of a store that ended for the next one, so that the kernel need not clear
-  // them again. Not with a limit of memory, which other tasks of the process might need.
-  static void KeepBlocks(bool keep);
-  // Frees the kept blocks: the task at hand sorts nothing, and may need the memory for its inputs.
-  static void FreeKept();
+  // Sets how many bytes of blocks of stores that ended this process keeps for the next one, so that the kernel need not
+  // clear them again. Frees what is above. 0 at the start.
+  static void KeepBlocks(uint64_t most_bytes);
+  // Frees the kept blocks: the task at hand sorts nothing, or needs the memory for something else. Returns whether
+  // there were any.
+  static bool FreeKept();
 
   struct Free {
     void operator()(char* bytes) const { std::free(bytes); }

@@ -1,12 +1,11 @@
 #include "worker/task/warm_up.h"
 
-#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 
 #include <algorithm>
 
-#include "worker/task/record_store.h"
+#include "worker/task/kept_memory.h"
 
 namespace mr::task {
 namespace {
@@ -22,8 +21,6 @@ constexpr size_t kBytesOfSlot = 256u << 10;
 // find the memory (measured).
 constexpr size_t kStepBytes = 256u << 10;
 constexpr size_t kPage = 4096;
-
-bool kept = false;  // this process keeps freed memory since WarmUp
 
 bool Quiet(int control, int millis) {
   pollfd fd{control, POLLIN, 0};
@@ -44,8 +41,7 @@ bool EachPage(int control, size_t size, Fn&& touch) {
 
 void WarmUp(int control, char* arena, const ArenaLayout& layout) {
   if (!Quiet(control, kQuietMillis)) return;
-  kept = true;
-  KeepFreedMemory();
+  KeepFreedMemory(0);
   char* const heap = static_cast<char*>(malloc(kHeapBytes));
   if (heap == nullptr) return;
   bool quiet = EachPage(control, kHeapBytes, [heap](size_t at) { static_cast<volatile char*>(heap)[at] = 0; });
@@ -57,21 +53,6 @@ void WarmUp(int control, char* arena, const ArenaLayout& layout) {
   };
   for (uint32_t slot = 0; slot < std::min(kSlots, layout.output_slots); ++slot) read(layout.OutputOffset(slot));
   for (uint32_t slot = 0; slot < std::min(kSlots, layout.input_slots); ++slot) read(ArenaLayout::InputOffset(slot));
-}
-
-void KeepFreedMemory() {
-  RecordStore::KeepBlocks(true);
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum that glibc accepts
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-}
-
-void ReturnFreedMemory() {
-  if (!kept) return;
-  RecordStore::KeepBlocks(false);
-  // glibc no longer adapts these once they were set (guesses: what it adapts them to where buffers of 1 MiB are freed).
-  mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  mallopt(M_TRIM_THRESHOLD, 8 << 20);
-  malloc_trim(0);
 }
 
 }  // namespace mr::task

@@ -11,11 +11,4 @@ namespace mr::task {
 // which the child keeps.
 void WarmUp(int control, char* arena, const ArenaLayout& layout);
 
-// Lets freed memory stay in this process, for the buffers of this task and of the next. The process ends with its job,
-// and new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join
-// and wordcount).
-void KeepFreedMemory();
-// For tasks with a memory limit, against which kept memory counts: gives back what WarmUp touched, and keeps less.
-void ReturnFreedMemory();
-
 }  // namespace mr::task

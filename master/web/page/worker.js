@@ -34,6 +34,7 @@ function workerHead(w) {
           `${whole(w.busy)} of ${whole(w.slots)}`)],
       ["Rack", nameOf(w.rack || kNone)], ["Address", nameOf(w.address || kNone)],
       ["Memory for attempts", w.memory_bytes ? bytes(w.memory_bytes) : "no limit", exactBytes(w.memory_bytes)],
+      w.slot_memory_bytes > 0 && ["Memory per slot", bytes(w.slot_memory_bytes), exactBytes(w.slot_memory_bytes)],
       ["Stored", el("span", {class: "share"}, shareBar(w.capacity_bytes ? w.used_bytes / w.capacity_bytes : 0),
           `${bytes(w.used_bytes)} of ${bytes(w.capacity_bytes)}`), exactBytes(w.used_bytes)],
       ["Blocks", whole(w.blocks)], ["Rooms of tasks", w.tier == null ? kNone : `tier ${whole(w.tier)}`],

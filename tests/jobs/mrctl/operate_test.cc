@@ -54,6 +54,21 @@ TEST(OperateTest, TopCountsAndShowsTheLastThatEndedBelow) {
   EXPECT_THAT(RenderTop(top, OutputForm::kJson), HasSubstr(R"("ended":1,"workers":[)"));
 }
 
+TEST(OperateTest, WorkerShowHasTheMemoryOfASlot) {
+  WorkerShown shown;
+  shown.worker.state = "live";
+  shown.worker.slots = 4;
+  shown.worker.memory_bytes = 6ull << 30;
+  EXPECT_THAT(RenderWorkersShown({shown}, OutputForm::kTable),
+              HasSubstr("memory      6 GiB for attempts, 1.5 GiB per slot\n"));
+  EXPECT_THAT(RenderWorkersShown({shown}, OutputForm::kJson), HasSubstr(R"("slot_memory_bytes":1610612736)"));
+  shown.worker.slots = 0;
+  EXPECT_THAT(RenderWorkersShown({shown}, OutputForm::kTable), HasSubstr("memory      6 GiB for attempts\n"));
+  EXPECT_THAT(RenderWorkersShown({shown}, OutputForm::kJson), HasSubstr(R"("slot_memory_bytes":0)"));
+  shown.worker.memory_bytes = 0;
+  EXPECT_THAT(RenderWorkersShown({shown}, OutputForm::kTable), HasSubstr("memory      not limited\n"));
+}
+
 TEST(OperateTest, TasksWithoutAnAttemptArePending) {
   TopShown top;
   top.jobs = {JobOf(2, JobState::kRunning, 1000, 1)};

@@ -98,6 +98,23 @@ TEST_F(TaskCrashTest, AnOperatorWithoutProgressIsSampledBeforeItsTimeoutAndNotHa
   EXPECT_LT(text.find(kStuckLine), text.find("the process died of SIGQUIT")) << text;
 }
 
+// The translation is another process, which would take the attempt above its limit.
+TEST_F(TaskCrashTest, ASampleNearTheMemoryLimitTakesNoMore) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a limit of memory has no effect here";
+#endif
+  TaskSpec s = Spec("fail.at");
+  s.config = "doze with memory";
+  s.timeout = Seconds(4);
+  s.memory_bytes = 280u << 20;
+  const std::string log = s.log_path;
+  const TaskResult r = RunOn(std::move(s), "a\ndoze with memory\n")->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+  const std::string text = TextOf(log);
+  EXPECT_THAT(text, AllOf(StartsWith(kStuckLine), ContainsRegex("test_operators[^\n]*\\[0x[0-9a-f]+\\]\n")));
+  EXPECT_EQ(text.find("  #"), std::string::npos) << text;
+}
+
 TEST_F(TaskCrashTest, ACrashAtTheMemoryLimitSaysSo) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "a limit of memory has no effect here";
@@ -106,7 +123,7 @@ TEST_F(TaskCrashTest, ACrashAtTheMemoryLimitSaysSo) {
   s.config = "allocate";
   s.memory_bytes = 200u << 20;
   const TaskResult r = RunOn(std::move(s), "allocate\n")->Wait();
-  EXPECT_NE(r.message.find("crashed: SIGSEGV; it was out of memory: its limit of 200 MiB was reached"),
+  EXPECT_NE(r.message.find("crashed: SIGSEGV; it was out of memory: its limit of 200 MiB (--memory) was reached"),
             std::string::npos)
       << r.message;
   TaskSpec far = Spec("fail.at");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -201,8 +202,16 @@ __attribute__((noinline)) int Doze() {
   for (const time_t end = time(nullptr) + 2; time(nullptr) < end;) asm volatile("");
   return 0;
 }
+// The same with 200 MiB.
+__attribute__((noinline)) int DozeWithMemory() {
+  void* volatile memory = malloc(200 << 20);
+  const int result = memory == nullptr ? 1 : Doze();
+  free(memory);
+  return result;
+}
 __attribute__((noinline)) int FailAtLine(const std::string& how) {
   if (how == "doze") return Doze();
+  if (how == "doze with memory") return DozeWithMemory();
   if (how == "crash") WriteNowhere();
   if (how == "call") return CallNothing();
   if (how == "overflow") return Overflow(0);
@@ -385,6 +394,14 @@ int Big(void* p, const mr_batch*) {
   Op* op = static_cast<Op*>(p);
   return op->Add("k", std::string(strtoull(op->config.c_str(), nullptr, 10), 'b'));
 }
+// Emits the soft and the hard limit of its process in MiB, and that of its job in bytes.
+int MemoryLimits(void* p, const mr_batch*) {
+  rlimit data{};
+  if (getrlimit(RLIMIT_DATA, &data) != 0) return 1;
+  const auto text = [](rlim_t limit) { return limit == RLIM_INFINITY ? "none" : std::to_string(limit >> 20); };
+  const char* const of_job = getenv("MR_MEMORY_LIMIT");
+  return static_cast<Op*>(p)->Add(text(data.rlim_cur) + " " + text(data.rlim_max), of_job == nullptr ? "?" : of_job);
+}
 int Environment(void* p, const mr_batch*) {
   Op* op = static_cast<Op*>(p);
   for (char** e = environ; *e != nullptr; ++e) {
@@ -511,6 +528,7 @@ const mr_operator kOperators[] = {
     Make("deal", 0, &Deal),
     Make("big", 0, &Big),
     Make("environment", 0, &Environment),
+    Make("memory.limits.reusable", MR_REUSABLE, &MemoryLimits),
     Make("picky", 0, &Picky),
     Make("tally", 0, &Tally),
     Make("plead", 0, &Plead),
