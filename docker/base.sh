@@ -5,7 +5,7 @@
 set -eu
 IMAGE=${1:-paceline-base:bookworm}
 [ $# -eq 0 ] || shift
-LIBRARIES="libcapnp-0.9.2 librocksdb7.8 libgflags2.2 libgoogle-glog0v6 libtcmalloc-minimal4 libzstd1 libre2-9 libhyperscan5 libxxhash0 libssl3 libisal2 libhwy1 libseccomp2 libdw1 libsystemd0 zlib1g ca-certificates $*"
+LIBRARIES="libcapnp-0.9.2 librocksdb7.8 libgflags2.2 libgoogle-glog0v6 libtcmalloc-minimal4 libzstd1 libre2-9 libhyperscan5 libxxhash0 libssl3 libisal2 libhwy1 libseccomp2 libdw1 libcurl4 libexpat1 libsystemd0 zlib1g ca-certificates $*"
 
 if docker image inspect "$IMAGE" >/dev/null 2>&1; then exit 0; fi
 

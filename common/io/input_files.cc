@@ -82,7 +82,9 @@ Status AddPath(const std::string& path, bool below, const FileRoots& roots, std:
 
 Status CheckContainerOf(const InputFile& file, std::string_view format) {
   const auto parsed = ParseInputFormat(format);
-  if (!parsed.ok() || parsed->kind == FileFormat::Kind::kRaw || !file.uri.starts_with(kFileScheme)) return Status::Ok();
+  if (!parsed.ok() || parsed->kind == FileFormat::Kind::kRaw) return Status::Ok();
+  if (!file.head.empty()) return CheckContainer(file.head, file.uri, *parsed);
+  if (!file.uri.starts_with(kFileScheme)) return Status::Ok();
   const auto fd = OpenFile(file.uri.substr(kFileScheme.size()), O_RDONLY | O_CLOEXEC);
   if (!fd.ok()) return Status::Ok();
   char head[kContainerHeadBytes];

@@ -11,6 +11,8 @@
 namespace mr {
 namespace {
 
+constexpr std::string_view kUrlSchemes[] = {"http://", "https://", "s3://"};
+
 // The use of a port by its readers: all of them by all-to-all edges, or all by others.
 struct PortUse {
   bool files = false, sorted = false, all_to_all = false, whole = false;
@@ -54,7 +56,7 @@ class StageChecker {
       return;
     }
     for (const std::string& uri : files.uris) {
-      Status status = CheckUri(uri);
+      Status status = CheckInputUri(uri);
       if (status.code() == Code::kRejected) out_.scheme = status;
       if (status.code() == Code::kInvalidArgument) Add(where + ": " + status.message());
     }
@@ -185,13 +187,34 @@ Status CheckUri(const std::string& uri) {
   const bool file = uri.starts_with("file:///"), dfs = uri.starts_with("dfs:///");
   if (!PrintableName(uri)) return InvalidArgument("a URI contains control characters");
   if (file || dfs) return Status::Ok();
-  for (const char* scheme : {"hdfs://", "s3://", "s3a://", "http://", "https://", "gs://"}) {
+  for (const std::string_view scheme : kUrlSchemes) {
+    if (!uri.starts_with(scheme)) continue;
+    return Rejected("'" + uri + "': " + std::string(scheme) + " is for inputs only; use dfs:///path or file:///path " +
+                    "that all workers share");
+  }
+  for (const char* scheme : {"hdfs://", "s3a://", "gs://"}) {
     if (uri.starts_with(scheme)) {
       return Rejected("'" + uri + "': " + scheme + " is not supported yet; use dfs:///path (mrctl fs put) or " +
                       "file:///path that all workers share");
     }
   }
   return InvalidArgument("'" + uri + "' is not an absolute URI; use file:///path or dfs:///path");
+}
+
+Status CheckInputUri(const std::string& uri) {
+  constexpr size_t kMostUrlBytes = 4096;
+  for (const std::string_view scheme : kUrlSchemes) {
+    if (!uri.starts_with(scheme)) continue;
+    if (!PrintableName(uri)) return InvalidArgument("a URL contains control characters");
+    if (uri.size() > kMostUrlBytes) return InvalidArgument("a URL is longer than 4096 bytes");
+    const std::string_view host = std::string_view(uri).substr(scheme.size());
+    // The message must not repeat a password.
+    if (scheme != "s3://" && host.substr(0, host.find_first_of("/?#")).find('@') != host.npos) {
+      return InvalidArgument("a URL has a user name or a password, which jobs must not contain");
+    }
+    return Status::Ok();
+  }
+  return CheckUri(uri);
 }
 
 StageFaults CheckStages(const std::vector<StageSpec>& stages) {

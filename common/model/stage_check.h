@@ -23,6 +23,9 @@ StageFaults CheckStages(const std::vector<StageSpec>& stages);
 // supported, else kInvalidArgument.
 Status CheckUri(const std::string& uri);
 
+// The same for an input, which may also be an http://, https:// or s3:// URL without user name and password.
+Status CheckInputUri(const std::string& uri);
+
 // Returns whether the text has no control characters.
 bool PrintableName(std::string_view text);
 

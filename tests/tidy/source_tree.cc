@@ -85,6 +85,7 @@ std::string CheckLibrary(const std::string& path, const std::string& name) {
   if (StartsWith(name, "glog/") && (pure || child)) return "nothing logs here";
   const bool kj = StartsWith(name, "kj/") || StartsWith(name, "capnp/") || EndsWith(name, ".capnp.h");
   if (kj && (pure || child)) return "no KJ and no Cap'n Proto here";
+  if (StartsWith(name, "curl/") && !StartsWith(path, "common/url/")) return "libcurl belongs in common/url";
   if (StartsWith(name, "rocksdb/") && (pure || child)) return "no RocksDB here";
   if (StartsWith(name, "asio") && (EndsWith(path, ".h") || pure)) {
     return "Asio costs 3 s per file: in a .cc behind a pimpl, never in a header";

@@ -38,6 +38,7 @@ TEST(IncludeRuleTest, CatchesWhatItIsThereFor) {
   EXPECT_TRUE(wrong("worker/daemon/session.cc", "gflags/gflags.h", true));
   EXPECT_TRUE(wrong("worker/host/pool.h", "asio.hpp", true));
   EXPECT_TRUE(wrong("worker/task/child.cc", "kj/async.h", true));
+  EXPECT_TRUE(wrong("master/host/planner.cc", "curl/curl.h", true));
   EXPECT_TRUE(wrong("dfs/namespace.cc", "namespace.h", false));
   EXPECT_FALSE(wrong("worker/daemon/worker_main.cc", "gflags/gflags.h", true));
   EXPECT_FALSE(wrong("master/host/predictor.cc", "master/sim/simulator.h", false));
