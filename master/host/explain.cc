@@ -57,14 +57,14 @@ void Explainer::MeasureInputs(const Caller& caller, const std::vector<std::strin
   auto local = std::make_shared<std::vector<std::pair<size_t, std::string>>>();
   const dfs::CallerFiles stored(core_.files(), caller);
   for (size_t i = 0; i < uris.size(); ++i) {
-    if (uris[i].starts_with("file:///")) local->emplace_back(i, uris[i]);
+    if (uris[i].starts_with("file:///") || url::IsUrl(uris[i])) local->emplace_back(i, uris[i]);
     if (!uris[i].starts_with("dfs:///")) continue;
     if (const auto files = DfsFiles(stored, uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
   }
   if (local->empty()) return reply(std::move(*sizes));
-  outlets_.InPool([this, sizes, local, roots = checks_.file_roots(), reply = std::move(reply)] {
+  outlets_.InPool([this, sizes, local, context = checks_.OutsideContext(), reply = std::move(reply)] {
     for (const auto& [i, uri] : *local) {
-      if (const auto files = ExpandFileUri(uri, roots); files.ok()) (*sizes)[i] = SizeOf(*files);
+      if (const auto files = FilesOutside(uri, context); files.ok()) (*sizes)[i] = SizeOf(*files);
     }
     loop_.Post([sizes, reply] { reply(std::move(*sizes)); });
   });

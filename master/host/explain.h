@@ -44,8 +44,8 @@ class Explainer {
 
   // Replies with the plan and the answer that a submit would get. Does not need the operator library.
   void ExplainJob(const Caller& caller, const JobSpec& spec, std::function<void(Explained)> reply);
-  // Replies with the sizes of the files behind each file:// and dfs:// URI; nothing for one that a submit could not
-  // read.
+  // Replies with the sizes of the files behind each file:// and dfs:// URI, and each URL; nothing for one that a submit
+  // could not read.
   using InputSizes = std::vector<std::optional<InputSize>>;
   void MeasureInputs(const Caller& caller, const std::vector<std::string>& uris, std::function<void(InputSizes)> reply);
 

@@ -125,6 +125,7 @@ struct Master::Impl {
                       ": put the right directory there, or start on a fresh --data");
     }
     MR_ASSIGN_OR_RETURN(const FileRoots roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
+    MR_ASSIGN_OR_RETURN(const std::shared_ptr<const url::Reader> urls, url::MakeReader(options.urls));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
     if (options.audits) {
       audit = std::make_shared<AuditLog>(
@@ -164,7 +165,8 @@ struct Master::Impl {
                                               granter,
                                               roots,
                                               options.owner,
-                                              options.entry.insecure},
+                                              options.entry.insecure,
+                                              urls},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
     const std::string lib = options.directory + "/lib";

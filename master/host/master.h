@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
+#include "common/url/reader.h"
 #include "master/core/fat_partitions.h"
 #include "master/core/owner_limits.h"
 #include "master/core/record_size.h"
@@ -28,6 +29,7 @@ class Master {
     uint16_t port = 0, http_port = 0;  // 0 = any
     std::string http_bind = "127.0.0.1";
     std::string file_roots;               // rpc::FileRootsFor
+    url::Settings urls;                   // which URLs jobs may read, and how
     rpc::EntryOptions entry;              // who may connect to the RPC port
     std::vector<std::string> http_hosts;  // names by which people reach its pages, beside those of the machine
     std::string policies = sched::kPlainPolicies;

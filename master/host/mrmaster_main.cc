@@ -50,6 +50,21 @@ DEFINE_string(http_bind, "127.0.0.1",
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
               "this flag: any where only this user can connect (loopback, no certificates), else none");
+DEFINE_string(url_roots, "",
+              "URLs, separated by commas, below which jobs may read http://, https:// and s3:// inputs; any; none; the "
+              "workers need the same");
+DEFINE_string(url_ca, "",
+              "file with the certificates (PEM) of authorities that servers of https:// inputs are checked with; "
+              "without this flag: $SSL_CERT_FILE, or those of the system");
+DEFINE_string(s3_endpoint, "",
+              "URL of the server of s3:// inputs, such as http://minio:9000; without this flag: $AWS_ENDPOINT_URL_S3, "
+              "$AWS_ENDPOINT_URL, or that of --s3_region at AWS");
+DEFINE_string(s3_region, "",
+              "region of s3:// inputs; without this flag: $AWS_REGION, $AWS_DEFAULT_REGION or us-east-1");
+DEFINE_string(s3_keys, "",
+              "file, readable by this user only, with the lines aws_access_key_id = ID and aws_secret_access_key = KEY "
+              "for s3:// inputs, read at each use; without this flag: $AWS_ACCESS_KEY_ID, $AWS_SECRET_ACCESS_KEY and "
+              "$AWS_SESSION_TOKEN; without these: requests are not signed");
 DEFINE_string(
     http_hosts, "",
     "host names, separated by commas, by which browsers reach the HTTP port, beside those of this machine and "
@@ -278,6 +293,7 @@ int Main() {
   options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, FLAGS_unix_socket};
   for (const std::string& name : SplitAtCommas(FLAGS_http_hosts)) options.http_hosts.push_back(name);
   options.file_roots = FLAGS_file_roots;
+  options.urls = {FLAGS_url_roots, FLAGS_url_ca, FLAGS_s3_endpoint, FLAGS_s3_region, FLAGS_s3_keys};
   options.policies = sched::PoliciesOf(FLAGS_scheduler);
   options.seed = FLAGS_seed;
   options.replication = static_cast<uint32_t>(FLAGS_replication);

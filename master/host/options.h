@@ -13,6 +13,10 @@
 #include "master/core/jobs.h"
 #include "master/core/master_core.h"
 
+namespace mr::url {
+class Reader;
+}
+
 namespace mr::master {
 
 class Granter;
@@ -47,6 +51,7 @@ struct HostOptions {
   FileRoots file_roots = FileRoots::Any();  // Master sets what --file_roots allows
   OwnerLimits owner;                        // what one owner may have at a time
   bool insecure = false;                    // anybody may connect (--insecure): pages show it
+  std::shared_ptr<const url::Reader> urls;  // what --url_roots allows; null: nothing
   std::function<Instant()> clock = Now;     // of the host; a test has its own
   std::function<uint64_t()> wall_clock = WallClockMs;  // as a start reads it, ms since 1970; a test has its own
 };

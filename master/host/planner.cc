@@ -47,7 +47,7 @@ Status CheckLength(const InputFile& file, const std::string& format) {
 }
 
 Result<std::vector<InputFile>> FilesOf(const std::string& uri, const PlanContext& context) {
-  if (uri.starts_with("file://")) return ExpandFileUri(uri, context.roots);
+  if (uri.starts_with(kFileScheme) || url::IsUrl(uri)) return FilesOutside(uri, context);
   for (const auto& [known, files] : context.dfs_files) {
     if (known == uri) return files;
   }
@@ -200,6 +200,11 @@ class Planner {
 
 }  // namespace
 
+Result<std::vector<InputFile>> FilesOutside(const std::string& uri, const PlanContext& context) {
+  if (!url::IsUrl(uri)) return ExpandFileUri(uri, context.roots);
+  return context.urls == nullptr ? url::NoReader(uri) : context.urls->Expand(uri);
+}
+
 Status CheckFileOutput(const std::string& uri, bool overwrite, const FileRoots& roots) {
   const std::string path = uri.substr(kFileScheme.size());
   MR_RETURN_IF_ERROR(roots.Check(path));
@@ -237,7 +242,8 @@ std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileInpu
   step = std::max<uint64_t>(RecordBytesOf(source.format), step);
   // gzip files and containers are read from their start only; of zstd files its frames may be read apart, and where
   // that cannot be, the split at 0 has all (worker/task/byte_stream.h).
-  if (CompressionOfName(file.uri) == Compression::kGzip || source.format == "record") step = file.bytes;
+  const bool from_start = CompressionOfName(file.uri) == Compression::kGzip || source.format == "record";
+  if (from_start || file.whole) step = file.bytes;
   for (uint64_t at = 0; at < file.bytes; at += step) {
     splits.push_back({input, file.uri, at, std::min(step, file.bytes - at), file.bytes});
     if (splits.size() > kMaxSplits) break;  // too many: refused as a whole

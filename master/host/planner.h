@@ -10,6 +10,7 @@
 #include "common/io/input_files.h"
 #include "common/model/job_plan.h"
 #include "common/model/job_spec.h"
+#include "common/url/reader.h"
 #include "master/core/fat_partitions.h"
 
 namespace mr::master {
@@ -21,8 +22,11 @@ struct PlanContext {
   // The files of each dfs:// URI of the spec, or why there are none. The caller looks them up, since the
   // namespace belongs to the master's thread.
   std::vector<std::pair<std::string, Result<std::vector<InputFile>>>> dfs_files;
-  FileRoots roots;  // below which file:// inputs and outputs are
+  FileRoots roots;                          // below which file:// inputs and outputs are
+  std::shared_ptr<const url::Reader> urls;  // null: no job reads URLs
 };
+// Returns the files behind a file:// URI or a URL. Blocks.
+Result<std::vector<InputFile>> FilesOutside(const std::string& uri, const PlanContext& context);
 
 // An automatic reduce takes about so many bytes (half a block: small jobs get parallel reduces; guess).
 inline constexpr uint64_t kBytesPerTask = 32ull << 20;

@@ -71,10 +71,16 @@ Status SubmitChecks::CheckTier(const JobSpec& spec) {
                   "; ask for less, or add a worker with a newer kernel (docs/security.md has the tiers)");
 }
 
-PlanContext SubmitChecks::ContextOf(const Caller& caller, const JobSpec& spec) const {
-  const dfs::CallerFiles files(core_.files(), caller);
+PlanContext SubmitChecks::OutsideContext() const {
   PlanContext context;
   context.roots = options_.file_roots;
+  context.urls = options_.urls;
+  return context;
+}
+
+PlanContext SubmitChecks::ContextOf(const Caller& caller, const JobSpec& spec) const {
+  const dfs::CallerFiles files(core_.files(), caller);
+  PlanContext context = OutsideContext();
   context.total_slots = core_.workers().TotalSlots();
   context.block_bytes = options_.block_bytes;
   for (const auto& stage : spec.stages) {

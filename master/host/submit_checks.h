@@ -21,7 +21,8 @@ class SubmitChecks {
   std::vector<Status> Refusals(const Caller& caller, const JobSpec& spec);
   // Returns the cluster's state for the planner, with the inputs that the caller may read.
   PlanContext ContextOf(const Caller& caller, const JobSpec& spec) const;
-  const FileRoots& file_roots() const { return options_.file_roots; }
+  // Returns a context for files outside of the block store.
+  PlanContext OutsideContext() const;
 
  private:
   // Errors: kRejected: an attempt would need more memory than any worker has that is registered or may come back.

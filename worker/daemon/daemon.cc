@@ -31,6 +31,7 @@
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/private_data.h"
 #include "worker/daemon/session.h"
+#include "worker/daemon/url_inputs.h"
 #include "worker/daemon/worker_name.h"
 
 namespace mr::worker {
@@ -56,12 +57,16 @@ std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint
 // 2 threads per core, at least 4 and at most 16: enough to keep a disk busy while some of them compress (guess).
 unsigned PoolThreads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4u, 16u); }
 
+// Two per attempt, one for its beginning and one for what its child requests; at most 64. They wait for servers.
+unsigned UrlThreads(uint32_t slots) { return std::clamp(2 * slots, 2u, 64u); }
+
 }  // namespace
 
 struct Daemon::Impl {
   Options options;
   UniqueFd lock;
-  FileRoots roots;  // below which jobs may use local files
+  FileRoots roots;                          // below which jobs may use local files
+  std::shared_ptr<const url::Reader> urls;  // null: jobs may read no URLs
   const std::shared_ptr<secure::GrantDoor> grants = std::make_shared<secure::GrantDoor>();
   const Incarnation incarnation = RandomId();
   std::string name;
@@ -81,6 +86,7 @@ struct Daemon::Impl {
     std::unique_ptr<Verifier> verifier;
     std::unique_ptr<LibraryCache> libraries;
     std::unique_ptr<SideFiles> side_files;
+    std::unique_ptr<UrlInputs> url_inputs;
     std::unique_ptr<InputOpener> inputs;
     std::unique_ptr<Services> services;
     std::unique_ptr<LogOwners> log_owners;
@@ -156,6 +162,7 @@ Status Daemon::Impl::PrepareDirectory() {
   options.entry.door = grants;
   options.master = certified.master;
   MR_ASSIGN_OR_RETURN(roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
+  MR_ASSIGN_OR_RETURN(urls, url::MakeReader(options.urls));
   return Status::Ok();
 }
 
@@ -186,8 +193,9 @@ void Daemon::Impl::Build() {
       loop, pool.poster(), options.builtin_library, Path("lib"),
       [&l](const std::string& sha256, uint64_t offset) { return l.session->AskLibrary(sha256, offset); });
   l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
+  l.url_inputs = std::make_unique<UrlInputs>(urls, UrlThreads(options.slots.total), Path("scratch"));
   l.inputs = std::make_unique<InputOpener>(
-      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"), roots);
+      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"), roots, *l.url_inputs);
   l.services.reset(new Services{
       loop,
       pool,
@@ -477,6 +485,7 @@ void Daemon::StopChildren() {
     if (impl_->looped == nullptr) return;
     // No new command arrives, and attempts that prepare do not start.
     impl_->looped->session->Stop();
+    impl_->looped->url_inputs->Stop();
     impl_->looped->worker->KillAll();
     impl_->looped->blocks->StopWaiting();
   });

@@ -14,6 +14,7 @@
 #include "common/io/codec.h"
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
+#include "common/url/reader.h"
 #include "worker/daemon/worker.h"
 #include "worker/host/memory_share.h"
 #include "worker/host/task_host.h"
@@ -31,6 +32,7 @@ class Daemon {
     uint16_t port = 7071, http_port = 7081;  // 0 = any
     std::string http_bind = "127.0.0.1";
     std::string file_roots;   // rpc::FileRootsFor
+    url::Settings urls;       // which URLs jobs may read, and how
     std::string join;         // join file, or - for standard input: for a worker without a certificate; empty: none
     rpc::EntryOptions entry;  // who may connect to the RPC port
     SlotLimits slots;

@@ -57,11 +57,12 @@ Status Unreached() { return Unavailable("the block store's namespace cannot be r
 
 }  // namespace
 
-InputOpener::InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory, FileRoots roots)
+InputOpener::InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory, FileRoots roots, UrlInputs& urls)
     : post_(std::move(post)),
       dfs_(std::move(dfs)),
       temp_directory_(std::move(temp_directory)),
-      roots_(std::move(roots)) {}
+      roots_(std::move(roots)),
+      urls_(urls) {}
 
 void InputChanges::Add(const InputChanges& other) {
   if (changed.empty()) changed = other.changed;
@@ -121,6 +122,12 @@ kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, 
             return Opened{*std::move(opened), nullptr, {}};
           });
         });
+  }
+  if (url::IsUrl(split.uri)) {
+    return urls_.Open(std::move(input), split).then([](Result<UrlInputs::Opened> opened) -> Result<Opened> {
+      if (!opened.ok()) return opened.status();
+      return Opened{std::move(opened->input), nullptr, {std::move(opened->changed), {}}};
+    });
   }
   auto shared = std::make_shared<SplitInput>(std::move(input));
   return OnPool(post_, [this, shared, split, strict] { return OpenLocal(std::move(*shared), split, strict); });
@@ -204,6 +211,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadMore(const SplitToRead& split,
   const uint64_t end = std::min(split.file_bytes, offset + length);
   if (offset >= end) return Result<std::string>(std::string());
   if (IsDfs(split.uri)) return ReadBlocks(split, offset, end, "");
+  if (url::IsUrl(split.uri)) return urls_.Read(split, offset, end);
   if (local == nullptr) return Result<std::string>(Internal(split.uri + " is not open"));
   return OnPool(post_,
                 [local = std::move(local), offset, end] { return ReadAt(local->fd.get(), offset, end - offset); });

@@ -1,8 +1,8 @@
-// Opens the splits of an attempt: local files by path, blocks of the store by descriptor. Reads the bytes after a
-// split's descriptor on demand, because the last record of the split may need them.
+// Opens the splits of an attempt: local files by path, blocks of the store by descriptor, URLs by fetching them. Reads
+// the bytes after a split's descriptor on demand, because the last record of the split may need them.
 //
 // A job reads one version of its inputs. A split names the version of a dfs file by its id. A local file is compared
-// with the planned version when it is opened and when the attempt is done with it.
+// with the planned version when it is opened and when the attempt is done with it, and a URL with each answer.
 #pragma once
 
 #include <kj/async.h>
@@ -17,6 +17,7 @@
 #include "common/io/file_version.h"
 #include "worker/daemon/cached_inputs.h"
 #include "worker/daemon/types.h"
+#include "worker/daemon/url_inputs.h"
 #include "worker/host/task_host.h"
 #include "worker/shuffle/on_pool.h"
 
@@ -44,7 +45,7 @@ struct InputChanges {
 
 struct OpenedInputs {
   std::vector<SplitInput> splits;
-  std::vector<LocalInputPtr> local;  // by split; null for splits of the block store
+  std::vector<LocalInputPtr> local;  // by split; null for splits of the block store and of URLs
   InputChanges changes;              // if `changed` is not empty, splits may be missing
 };
 
@@ -53,7 +54,7 @@ class InputOpener {
   // Returns a client, or null if the block store cannot be reached.
   using DfsGiver = std::function<kj::Promise<dfs::DfsClient*>()>;
   // roots: below which local files are read.
-  InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory, FileRoots roots);
+  InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory, FileRoots roots, UrlInputs& urls);
 
   // Opens all splits. Formats and sample sizes come from the stage's inputs. Thread: the loop.
   kj::Promise<Result<OpenedInputs>> Open(const std::shared_ptr<const StageInfo>& stage,
@@ -83,6 +84,7 @@ class InputOpener {
   const DfsGiver dfs_;
   const std::string temp_directory_;
   const FileRoots roots_;
+  UrlInputs& urls_;
   CachedInputs cached_;
 };
 

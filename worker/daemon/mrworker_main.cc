@@ -90,6 +90,21 @@ DEFINE_bool(allow_tier0, false,
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
               "this flag: any where only this user can connect (loopback, no certificates), else none");
+DEFINE_string(url_roots, "",
+              "URLs, separated by commas, below which jobs may read http://, https:// and s3:// inputs; any; none; the "
+              "master and the other workers need the same");
+DEFINE_string(url_ca, "",
+              "file with the certificates (PEM) of authorities that servers of https:// inputs are checked with; "
+              "without this flag: $SSL_CERT_FILE, or those of the system");
+DEFINE_string(s3_endpoint, "",
+              "URL of the server of s3:// inputs, such as http://minio:9000; without this flag: $AWS_ENDPOINT_URL_S3, "
+              "$AWS_ENDPOINT_URL, or that of --s3_region at AWS");
+DEFINE_string(s3_region, "",
+              "region of s3:// inputs; without this flag: $AWS_REGION, $AWS_DEFAULT_REGION or us-east-1");
+DEFINE_string(s3_keys, "",
+              "file, readable by this user only, with the lines aws_access_key_id = ID and aws_secret_access_key = KEY "
+              "for s3:// inputs, read at each use; without this flag: $AWS_ACCESS_KEY_ID, $AWS_SECRET_ACCESS_KEY and "
+              "$AWS_SESSION_TOKEN; without these: requests are not signed");
 DEFINE_string(task_paths, "",
               "comma-separated absolute paths that tasks of tier 1 may read, beside the system's commands and "
               "libraries; PATH:rw: also write");
@@ -459,6 +474,7 @@ int Main(int argc, char** argv) {
   options.name = FLAGS_name;
   options.bind = FLAGS_bind;
   options.file_roots = FLAGS_file_roots;
+  options.urls = {FLAGS_url_roots, FLAGS_url_ca, FLAGS_s3_endpoint, FLAGS_s3_region, FLAGS_s3_keys};
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);

@@ -107,6 +107,9 @@ TEST_F(PlannerTest, SplitsEndWhereBlocksEndAndGzipFilesAreNeverCut) {
   for (const Split& split : CutFile({"dfs:///f", 10'000}, 0, {{}, "fixed:100", 10, 0}, kBlock)) {
     EXPECT_EQ(split.length, 100u) << "a split below a record would be empty";
   }
+  InputFile whole{"http://h/f", 1 << 20};
+  whole.whole = true;
+  EXPECT_EQ(CutFile(whole, 0, {{}, "text", 4096, 0}, 4096).size(), 1u) << "the server has no ranges";
   EXPECT_EQ(CutFile({"file:///f.gz", 1 << 20}, 0, {{}, "text", 4096, 0}, 4096).size(), 1u);
 }
 

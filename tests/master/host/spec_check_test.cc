@@ -140,7 +140,10 @@ TEST(SpecTest, NamesWhatIsWrong) {
   fault([](JobSpec& s) { s.output_uri = "file:///"; }, "root");
   fault([](JobSpec& s) { s.policies = {"nonsense"}; }, "nonsense");
   fault([](JobSpec& s) { s.library = "../../x"; }, "SHA-256");
-  EXPECT_EQ(fault([](JobSpec& s) { s.output_uri = "s3://b/out"; }, "not supported yet"), Code::kRejected);
+  EXPECT_EQ(fault([](JobSpec& s) { s.output_uri = "s3://b/out"; }, "for inputs only"), Code::kRejected);
+  EXPECT_EQ(fault([](JobSpec& s) { s.output_uri = "hdfs://b/out"; }, "not supported yet"), Code::kRejected);
+  fault([](JobSpec& s) { s.stages[0].inputs[0].files.uris = {"http://ann:pw@h/x"}; }, "a user name or a password");
+  EXPECT_TRUE(TwoStages([](JobSpec& s) { s.stages[0].inputs[0].files.uris = {"https://h/x", "s3://bucket/"}; }).ok());
 }
 
 TEST(SpecTest, TimesAreAYearAtMost) {
