@@ -51,7 +51,8 @@ class InputCheck {
   std::vector<std::string> UrisOf(const std::vector<std::string>& own, int input) const {
     std::vector<std::string> uris;
     for (const std::string& word : own) {
-      auto uri = ResolveUri(word, options_.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options_.cwd);
+      auto uri =
+          ResolveInputUri(word, options_.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options_.cwd);
       if (uri.ok()) uris.push_back(*std::move(uri));
     }
     if (!own.empty()) return uris;

@@ -29,7 +29,7 @@ Result<std::map<std::string, uint64_t>> MeasureInputs(const std::vector<std::str
   std::map<std::string, uint64_t> known;
   std::vector<std::string> words, uris;
   for (const std::string& word : wanted) {
-    auto uri = ResolveUri(word, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd);
+    auto uri = ResolveInputUri(word, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd);
     if (!uri.ok()) continue;
     words.push_back(word);
     uris.push_back(*std::move(uri));

@@ -153,7 +153,7 @@ Result<InputSpec> InputOf(const PlanInput& input, const SpecOptions& options, co
   for (const std::string& uri : input.uris) {
     MR_ASSIGN_OR_RETURN(
         std::string absolute,
-        ResolveUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
+        ResolveInputUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
     files.uris.push_back(std::move(absolute));
   }
   if (input.uris.empty()) {

@@ -160,7 +160,7 @@ Result<uint16_t> LocalCluster::WaitReady(Daemon& daemon) {
 Status LocalCluster::Start() {
   MR_ASSIGN_OR_RETURN(secret_, MakeDaemonSecret());
   rpc::SetProcessCredentials(std::make_shared<rpc::FixedCredentials>(secret_.Copy()));
-  std::vector<std::string> argv = {BinaryDirectory() + "/mrmaster", "--bind", "127.0.0.1"};
+  std::vector<std::string> argv = {BinaryDirectory() + "/mrmaster", "--bind", "127.0.0.1", "--url_roots", "any"};
   if (!options_.scheduler.empty()) argv.insert(argv.end(), {"--scheduler", options_.scheduler});
   MR_RETURN_IF_ERROR(Spawn("master", std::move(argv)));
   MR_ASSIGN_OR_RETURN(const uint16_t port, WaitReady(daemons_[0]));
@@ -170,7 +170,7 @@ Status LocalCluster::Start() {
   for (int i = 1; i <= options_.workers; ++i) {
     MR_RETURN_IF_ERROR(Spawn("worker-" + std::to_string(i),
                              {BinaryDirectory() + "/mrworker", "--master", address_, "--bind", "127.0.0.1", "--slots",
-                              std::to_string(slots), "--min_free", "0", "--own_rights"}));
+                              std::to_string(slots), "--min_free", "0", "--own_rights", "--url_roots", "any"}));
   }
   for (size_t i = 1; i < daemons_.size(); ++i) MR_RETURN_IF_ERROR(WaitReady(daemons_[i]).status());
   return Status::Ok();

@@ -55,7 +55,9 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
 
 void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   AddList(app, "--input", &s->inputs,
-          "Input file, directory or glob, or - for standard input; repeat for several inputs, in the job's order")
+          "Input file, directory, glob or URL (http, https, s3), or - for standard input; repeat for several inputs, "
+          "in the "
+          "job's order")
       ->type_name("PATH");
   app->add_option("--format", s->format, "Format of the inputs: text, kv, csv, jsonl, fixed:N or record")
       ->type_name("FORMAT");

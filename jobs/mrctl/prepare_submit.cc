@@ -50,10 +50,10 @@ Status CheckLocalInput(const std::string& uri) {
 }
 
 Result<std::string> ResolveInput(const std::string& word, bool local, BarePath bare, const std::string& cwd) {
-  MR_ASSIGN_OR_RETURN(std::string uri, ResolveUri(word, bare, cwd));
+  MR_ASSIGN_OR_RETURN(std::string uri, ResolveInputUri(word, bare, cwd));
   if (local && IsDfsUri(uri))
     return InvalidArgument(word + ": a local cluster starts with an empty block store; use a local file");
-  if (local) MR_RETURN_IF_ERROR(CheckLocalInput(uri));
+  if (local && !IsUrl(uri)) MR_RETURN_IF_ERROR(CheckLocalInput(uri));
   return uri;
 }
 

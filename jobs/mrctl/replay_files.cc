@@ -103,6 +103,10 @@ Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) 
 Result<std::vector<ReplayFile>> SplitFetcher::Fetch(const ReplayTask& task, const std::string& directory) {
   std::vector<ReplayFile> files;
   for (const SplitToRead& split : task.launch.splits) {
+    if (IsUrl(split.uri)) {
+      return WithHint(InvalidArgument("input " + split.uri + " is a URL, which a replay does not fetch"),
+                      "download the file, submit the job with it, and replay an attempt of that run");
+    }
     const std::string path = UriPath(split.uri);
     if (!IsDfsUri(split.uri)) {
       auto size = FileSize(path);

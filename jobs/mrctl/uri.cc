@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "common/model/stage_check.h"
+
 namespace mr::ctl {
 namespace {
 
@@ -20,6 +22,9 @@ std::string Normal(const std::string& path) {
 
 }  // namespace
 
+bool IsUrl(std::string_view uri) {
+  return StartsWith(uri, "http://") || StartsWith(uri, "https://") || StartsWith(uri, "s3://");
+}
 bool IsFileUri(std::string_view uri) { return StartsWith(uri, kFile); }
 bool IsDfsUri(std::string_view uri) { return StartsWith(uri, kDfs); }
 
@@ -46,8 +51,17 @@ Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::
     }
     return scheme + Normal(path);
   }
-  return InvalidArgument(std::string(text.substr(0, colon + 3)) +
-                         " is not supported yet, use dfs:/// (mrctl fs put copies files in) or file:///");
+  const std::string scheme(text.substr(0, colon + 3));
+  if (IsUrl(text))
+    return InvalidArgument(scheme + " is for inputs of jobs only (submit --input), use dfs:/// or file:///");
+  return InvalidArgument(scheme + " is not supported yet, use dfs:/// (mrctl fs put copies files in) or file:///");
+}
+
+Result<std::string> ResolveInputUri(std::string_view text, BarePath bare, const std::string& cwd) {
+  if (!IsUrl(text)) return ResolveUri(text, bare, cwd);
+  std::string uri(text);
+  MR_RETURN_IF_ERROR(CheckInputUri(uri));
+  return uri;
 }
 
 }  // namespace mr::ctl

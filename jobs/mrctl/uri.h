@@ -15,6 +15,10 @@ enum class BarePath { kLocalFile, kBlockStore };
 // Globs pass through. Errors: kInvalidArgument for unsupported schemes, and for file URIs with a host.
 Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::string& cwd);
 
+// The same for an input of a job: http://, https:// and s3:// URLs pass through.
+Result<std::string> ResolveInputUri(std::string_view text, BarePath bare, const std::string& cwd);
+
+bool IsUrl(std::string_view uri);
 bool IsFileUri(std::string_view uri);
 bool IsDfsUri(std::string_view uri);
 // Returns the path of an absolute file:// or dfs:// URI.

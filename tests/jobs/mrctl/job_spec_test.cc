@@ -273,13 +273,24 @@ TEST(UriTest, MakesBarePathsAbsoluteByMode) {
 }
 
 TEST(UriTest, SaysOfOtherSchemesThatTheyAreNotSupportedYet) {
-  for (const char* uri : {"hdfs://h/a", "s3://b/k", "http://h/"}) {
-    const auto result = ResolveUri(uri, BarePath::kBlockStore, "/");
-    EXPECT_EQ(result.status().code(), Code::kInvalidArgument);
-    EXPECT_THAT(result.status().message(), HasSubstr("not supported yet"));
-  }
+  const auto result = ResolveInputUri("hdfs://h/a", BarePath::kBlockStore, "/");
+  EXPECT_EQ(result.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(result.status().message(), HasSubstr("not supported yet"));
   EXPECT_FALSE(ResolveUri("file://host/a", BarePath::kBlockStore, "/").ok());
   EXPECT_FALSE(ResolveUri("", BarePath::kBlockStore, "/").ok());
+}
+
+TEST(UriTest, UrlsAreForInputsOnly) {
+  for (const char* uri : {"s3://b/k", "http://h/", "https://h/a//b?x=1"}) {
+    EXPECT_EQ(ResolveInputUri(uri, BarePath::kBlockStore, "/").value(), uri);
+    const auto result = ResolveUri(uri, BarePath::kBlockStore, "/");
+    EXPECT_EQ(result.status().code(), Code::kInvalidArgument);
+    EXPECT_THAT(result.status().message(), HasSubstr("inputs of jobs only"));
+  }
+  EXPECT_EQ(ResolveInputUri("a", BarePath::kBlockStore, "/").value(), "dfs:///a");
+  const auto password = ResolveInputUri("https://ann:secret@h/a", BarePath::kBlockStore, "/");
+  EXPECT_EQ(password.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(password.status().message(), Not(HasSubstr("secret")));
 }
 
 TEST(PolicyListTest, SplitsAtCommasOutsideOfParentheses) {
