@@ -210,7 +210,7 @@ Result<HttpGet> Reader::Prepare(const Url& url, const std::string& range, const 
 Status Reader::Try(int tries, const std::function<Status()>& once, const std::function<bool()>& cancelled) const {
   Duration wait = options_.first_wait;
   for (int tried = 1;; ++tried) {
-    const Status status = once();
+    Status status = once();
     if (status.code() != Code::kUnavailable) return status;
     if (tried >= tries) return status.With(std::to_string(tried) + " tries");
     for (Duration left = wait; left.ns > 0; left = left - kWaitStep) {
