@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "common/abi/type_tags.h"
+#include "paceline/convert.h"
 #include "paceline/error.h"
 
 namespace mr {
@@ -337,8 +338,8 @@ struct NothingCodec {
 };
 
 // Pairs and tuples, of keys or of values. Accepts tuples with convertible elements, so views can be emitted where
-// strings are declared. The view of a pair is a pair, and that of a tuple is a tuple: each converts to the declared
-// type.
+// strings are declared; numbers must fit (convert.h). The view of a pair is a pair, and that of a tuple is a tuple:
+// each converts to the declared type.
 template <template <class> class Codec, template <class...> class Shape, class... Ts>
 struct TupleCodec {
   using View = Shape<typename Codec<Ts>::Part...>;
@@ -364,7 +365,7 @@ struct TupleCodec {
  private:
   template <class Tuple, size_t... I>
   static void AppendEach(const Tuple& v, std::string* out, std::index_sequence<I...>) {
-    (Codec<Ts>::AppendPart(std::get<I>(v), out), ...);
+    (Codec<Ts>::AppendPart(DeclaredPart<Ts>(std::get<I>(v)), out), ...);
   }
 };
 }  // namespace sdk

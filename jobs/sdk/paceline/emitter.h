@@ -17,6 +17,7 @@
 
 #include "common/abi/batch.h"
 #include "paceline/codec.h"
+#include "paceline/convert.h"
 #include "paceline/error.h"
 
 namespace mr {
@@ -114,7 +115,7 @@ std::string_view Encoded(const T& v, std::string* scratch) {
   } else {
     scratch->clear();
     if constexpr (std::is_arithmetic_v<typename Codec::View>) {
-      Codec::Append(static_cast<typename Codec::View>(v), scratch);
+      Codec::Append(Declared<typename Codec::View>(v), scratch);
     } else {
       Codec::Append(v, scratch);
     }
@@ -176,10 +177,13 @@ class Emitter {
   explicit Emitter(Outputs* outputs, uint32_t port = 0) : outputs_(outputs), port_(port) {}
 
   // Emits one record. A pair or a tuple may be a list in braces: out.Emit({name, time}, page).
-  // Errors: JobError above 16 MiB, or if the stage has no such port.
-  template <class A = KeyView<K>, class B = ValueView<V>>
+  // A number that may not fit the declared type does not compile (convert.h).
+  // Errors: JobError above 16 MiB, if an int does not fit a smaller type, or if the stage has no such port.
+  // Thread: the thread that called the operator, and no other.
+  template <class A = typename sdk::ListOf<KeyView<K>>::Type, class B = typename sdk::ListOf<ValueView<V>>::Type>
   void Emit(const A& key, const B& value) {
-    Writer().Add(sdk::Encoded<KeyCodec<K>>(key, &key_), sdk::Encoded<ValueCodec<V>>(value, &value_));
+    Writer().Add(sdk::Encoded<KeyCodec<K>>(sdk::Unbraced(key), &key_),
+                 sdk::Encoded<ValueCodec<V>>(sdk::Unbraced(value), &value_));
   }
   // Emits one record of encoded bytes.
   void EmitRaw(std::string_view key, std::string_view value) { Writer().Add(key, value); }

@@ -73,7 +73,13 @@ struct CombineBy {
   template <class K, class V>
   struct For : Combiner<K, V> {
     // Calls the lambda.
-    V Combine(const KeyView<K>& key, Values<V>& values) { return F{}(key, values); }
+    V Combine(const KeyView<K>& key, Values<V>& values) {
+      if constexpr (std::is_arithmetic_v<V>) {
+        return sdk::Declared<V>(F{}(key, values));
+      } else {
+        return F{}(key, values);
+      }
+    }
   };
 };
 

@@ -61,6 +61,13 @@ class GroupReader {
     return view_.value(at_);
   }
   uint32_t input() const { return view_.flags() & kTagged ? view_.tag(at_) : input_; }
+  // Position in the whole stream: equal if no record was passed over in between. Requires: HasValue() was called.
+  struct Position {
+    uint64_t batch;
+    uint32_t record;
+    bool operator==(const Position&) const = default;
+  };
+  Position position() const { return {batches_, at_}; }
   void Advance() {
     if (context_ != nullptr) context_->Taken(view_.key(at_).size() + view_.value(at_).size());
     ++at_;
@@ -84,6 +91,7 @@ class GroupReader {
       if (context_ != nullptr) context_->SetBatch(in);
       input_ = in.input;
       at_ = 0;
+      ++batches_;
     } while (view_.size() == 0);
     return true;
   }
@@ -93,8 +101,30 @@ class GroupReader {
   SameGroup same_;
   BatchView view_;
   uint32_t at_ = 0, input_ = 0;
+  uint64_t batches_ = 0;  // pulled ones
   bool open_ = false, ended_ = false;
   std::string key_;
+};
+
+// Refuses a second pass over the values of a group: it would lack those that the first pass has read.
+class OnePass {
+ public:
+  // Errors: FinalError if values were read since the first call.
+  void Begin(GroupReader* reader) {
+    reader->HasValue();  // pulls the batch of the next value, so that position() is that of the value
+    if (begun_ && reader->position() != begin_) [[unlikely]] {
+      throw FinalError(
+          "the values of a group can be read once, and a second loop over them begins here; do all work in one loop, "
+          "or "
+          "keep what the second one needs in a std::vector");
+    }
+    begun_ = true;
+    begin_ = reader->position();
+  }
+
+ private:
+  bool begun_ = false;
+  GroupReader::Position begin_{};
 };
 
 }  // namespace sdk
@@ -126,8 +156,11 @@ class Values {
     Values* values_;
   };
 
-  // Begins the pass, and ends it.
-  Iterator begin() { return Iterator(this); }
+  // Begins the pass, and ends it. Errors: FinalError if a pass has read values before.
+  Iterator begin() {
+    pass_.Begin(reader_);
+    return Iterator(this);
+  }
   std::default_sentinel_t end() const { return {}; }
   // Returns whether no value is left.
   bool empty() const { return !reader_->HasValue() || (only_ != kAnyInput && reader_->input() != only_); }
@@ -135,9 +168,10 @@ class Values {
  private:
   sdk::GroupReader* reader_;
   uint32_t only_;
+  sdk::OnePass pass_;
 };
 
-// Returns the sum of the values that are left in the group. Requires: a value type with +=.
+// Returns the sum of the values of the group. Requires: a value type with +=; no value has been read.
 template <class V>
 V Sum(Values<V>& values) {
   V sum{};
@@ -170,8 +204,11 @@ class SortedValues {
    private:
     SortedValues* values_;
   };
-  // Begins the pass, and ends it.
-  Iterator begin() { return Iterator(this); }
+  // Begins the pass, and ends it. Errors: FinalError if a pass has read values before.
+  Iterator begin() {
+    pass_.Begin(reader_);
+    return Iterator(this);
+  }
   std::default_sentinel_t end() const { return {}; }
 
   // Returns whether no value is left.
@@ -179,6 +216,7 @@ class SortedValues {
 
  private:
   sdk::GroupReader* reader_;
+  sdk::OnePass pass_;
 };
 
 }  // namespace mr
