@@ -97,6 +97,31 @@ std::string Advice(const std::string& message, const std::string& stderr_tail) {
   return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
 }
 
+// Returns whether a line of a stack is a call of the C or C++ library (worker/task/frames.cc writes it).
+bool OfStandardLibrary(const std::string& line) {
+  for (const char* place : {" at bits/", " at ext/", "(libc.so.", "(libstdc++.so.", "(libgcc_s.so.", "(libm.so."}) {
+    if (line.find(place) != line.npos) return true;
+  }
+  const size_t number = line.find('#');
+  if (number == line.npos) return false;
+  std::string name = line.substr(number, line.find_first_of("(<", number) - number);
+  return name.substr(name.rfind(' ') + 1).starts_with("std::");
+}
+
+// Shortens a stack to `room` lines. The calls of the C and C++ library between the innermost call and the operator's
+// own code go first, so that this code is shown.
+void ShortenStack(size_t room, std::vector<std::string>* lines) {
+  const auto innermost =
+      std::find_if(lines->begin(), lines->end(), [](const std::string& line) { return line.starts_with("  #"); });
+  if (innermost != lines->end()) {
+    const auto own = std::find_if_not(innermost, lines->end(), OfStandardLibrary);
+    const auto calls = own - innermost,
+               over = static_cast<std::ptrdiff_t>(lines->size()) - static_cast<std::ptrdiff_t>(room);
+    if (own != lines->end() && calls > 1 && over > 0) lines->erase(own - std::min(calls - 1, over), own);
+  }
+  lines->resize(std::min(lines->size(), room));
+}
+
 // Returns whether memory ran out, in the words of the host, the SDK and the worker for the kernel's OOM killer.
 bool OutOfMemory(const std::string& message) {
   return message.find("out of memory") != std::string::npos || message.find("memory ran out") != std::string::npos;
@@ -161,7 +186,7 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
   if (hung && crash != tail.begin()) --crash;
   if (crash != tail.end()) {
     tail.erase(tail.begin(), crash);
-    tail.resize(std::min(tail.size(), room));
+    ShortenStack(room, &tail);
   }
   if (tail.size() > room) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(room));
   for (const std::string& line : tail) lines.push_back("stderr: " + line);

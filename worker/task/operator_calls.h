@@ -18,6 +18,7 @@ struct Operator {
   // follows.
   Status failure;
   bool final = false;  // the cause is the input alone: another attempt would fail in the same way
+  std::string place;   // of the failure, if it is not the current record
   std::string name() const { return table != nullptr ? table->name : ""; }
 };
 

@@ -19,7 +19,7 @@ struct Partitioning {
 };
 
 // Sets *places to one number for each record of `view`, which views `bytes`. Errors: kInvalidArgument if the operator
-// returns a number that is not below `partitions`.
+// returns a number that is not below `partitions`; sets its failure and place, too.
 Status FindPartitions(const Partitioning& how, Operator* oper, std::string_view bytes, const BatchView& view,
                       std::vector<uint32_t>* places);
 

@@ -99,7 +99,7 @@ WireResult Runner::Run() {
     const bool final = unfit || (oper_.failure.ok() ? damaged_ : oper_.final);
     result.outcome = !user ? Outcome::kEnvironment : final ? Outcome::kUserFinal : Outcome::kUser;
     result.message = status.message();
-    result.record = failed_in_.empty() ? where_ : failed_in_;
+    result.record = !oper_.place.empty() ? oper_.place : failed_in_.empty() ? where_ : failed_in_;
   }
   for (size_t i = 0; status.ok() && i < ports_.size() && result.hot_keys.size() < kMostHotKeys; ++i) {
     for (HotKey& key : ports_[i]->Hottest()) result.hot_keys.push_back(std::move(key));

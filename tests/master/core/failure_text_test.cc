@@ -100,6 +100,35 @@ TEST(FailureTextTest, AStackIsShownFromItsInnermostCall) {
                                    Not(HasSubstr("#19")), Not(HasSubstr("loading"))));
 }
 
+TEST(FailureTextTest, AStackShowsTheOperatorsOwnCodeBehindTheCallsOfLibraries) {
+  JobView job = Job({"another", "crashed: SIGSEGV"});
+  const std::string inner =
+      "the process died of SIGSEGV; its stack, innermost call first:\n"
+      "  #0 ?? (libc.so.6+0x16395a)\n"
+      "  #1 std::char_traits<char>::compare(char const*, char const*, unsigned long) at bits/char_traits.h:385\n"
+      "  #2 std::string::compare(char const*) const [clone .isra.0]+0x38 (operator library 05bf055c6149+0x83b8)\n"
+      "  #3 bool std::operator==<char, std::char_traits<char> >(std::string const&, char const*) at bits/a.h:36\n"
+      "  #4 std::vector<Mine>::at(unsigned long) at 12/vector:9\n"
+      "  #5 std::__1 at bits/a.h:3\n  #6 std::less at bits/a.h:4\n  #7 std::sort at bits/a.h:5\n";
+  Last(job).stderr_tail =
+      inner + "  #8 (anonymous namespace)::Misbehave() at geo/bad.cc:19\n  #9 Map at geo/bad.cc:52\n";
+  const std::string text = FailureSummary(job, std::string(kSentence) + "crashed: SIGSEGV");
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("#0 ??"), HasSubstr("#1 std::"), HasSubstr("#8 (anonymous"),
+                                   HasSubstr("#9 Map at geo/bad.cc:52"), Not(HasSubstr("#7"))))
+      << text;
+  Last(job).stderr_tail = inner;
+  EXPECT_THAT(FailureSummary(job, std::string(kSentence) + "crashed: SIGSEGV"),
+              testing::AllOf(HasSubstr("#0 ??"), HasSubstr("#4 std::")))
+      << "a stack without the operator's code";
+  Last(job).stderr_tail =
+      "the process died of SIGSEGV; its stack, innermost call first:\n  #0 std::string f<int>(int) at a.cc:1\n"
+      "  #1 operator new(unsigned long)\n  #2 A::a()\n  #3 A::b()\n  #4 A::c()\n  #5 A::d()\n  #6 A::e()\n  #7 "
+      "A::f()\n";
+  EXPECT_THAT(FailureSummary(job, std::string(kSentence) + "crashed: SIGSEGV"),
+              testing::AllOf(HasSubstr("#0 std::string f"), HasSubstr("#1 operator new"), HasSubstr("#2 A::a()")))
+      << "only what lies before the operator's code is left out";
+}
+
 TEST(FailureTextTest, AnExceptionThatNobodyCaughtIsShownBeforeItsStack) {
   JobView job = Job({"another", "crashed: SIGABRT"});
   Last(job).stderr_tail =

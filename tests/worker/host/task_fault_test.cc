@@ -254,8 +254,9 @@ TEST_F(TaskFaultTest, PartitionOutOfRangeIsRefused) {
   auto c = std::make_shared<Collector>();
   host_->Run(std::move(s), c);
   const TaskResult r = c->Wait();
-  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal) << "each attempt would give the same partition";
   EXPECT_EQ(r.message.rfind("PARTITION_OUT_OF_RANGE", 0), 0u) << r.message;
+  EXPECT_EQ(r.record, "the emitted key '7'") << "and not the record at which the batch was full";
 }
 
 TEST_F(TaskFaultTest, OtherFlagsThanSubmittedAreRefused) {
