@@ -176,6 +176,7 @@ struct Annotator::OfEvent {
   void operator()(const sched::ConfigChanged&) {}
   void operator()(const sched::WorkerDraining&) {}
   void operator()(const sched::WorkerAway&) {}
+  void operator()(const sched::OutputsLeaving&) {}
   void operator()(const sched::FetchDone&) {}
   void operator()(const sched::FetchFailed&) {}
   void operator()(const sched::ReplicaMade&) {}

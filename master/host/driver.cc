@@ -24,7 +24,8 @@ journal::RecordClass ClassOf(const sched::Event& event) {
       std::holds_alternative<sched::FetchDone>(event) || std::holds_alternative<sched::FetchFailed>(event) ||
       std::holds_alternative<sched::TimerDue>(event) || std::holds_alternative<sched::ProfileLoaded>(event) ||
       std::holds_alternative<sched::AttemptKilled>(event) || std::holds_alternative<sched::AttemptRefused>(event) ||
-      std::holds_alternative<sched::WorkerAway>(event) || std::holds_alternative<sched::InputsMissing>(event);
+      std::holds_alternative<sched::WorkerAway>(event) || std::holds_alternative<sched::InputsMissing>(event) ||
+      std::holds_alternative<sched::OutputsLeaving>(event);
   return soft ? journal::RecordClass::kSoft : journal::RecordClass::kHard;
 }
 

@@ -382,11 +382,24 @@ struct InputsMissing {
   }
 };
 
-using Event =
-    std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted, JobKillAsked, StagePlanned,
-                 AttemptStarted, AttemptProgress, AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled,
-                 FetchDone, FetchFailed, ReplicaMade, ReplicaLost, ProfileLoaded, TimerDue, JobTakenOver, QueueSet,
-                 ReplicaNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp, InputsMissing>;
+// An operator drains this worker for good (on), or wants it again: outputs there that unfinished jobs read are
+// replicated on workers that stay. WorkerDraining alone moves nothing: a worker that is distrusted or about to stop
+// drains, too. Sent again after each WorkerRegistered of a drained worker.
+struct OutputsLeaving {
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  bool on = true;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&OutputsLeaving::worker, &OutputsLeaving::incarnation, &OutputsLeaving::on);
+  }
+};
+
+using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted, JobKillAsked,
+                           StagePlanned, AttemptStarted, AttemptProgress, AttemptFinished, AttemptFailed,
+                           AttemptRefused, AttemptKilled, FetchDone, FetchFailed, ReplicaMade, ReplicaLost,
+                           ProfileLoaded, TimerDue, JobTakenOver, QueueSet, ReplicaNotMade, OperatorsKnown, WorkerAway,
+                           JobSet, LeaseSet, JobGivenUp, InputsMissing, OutputsLeaving>;
 
 // Instants never decrease from one event to the next. Events with equal instants keep their order.
 struct StampedEvent {

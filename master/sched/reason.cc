@@ -160,6 +160,10 @@ constexpr ReasonText kCoreTexts[] = {
        return "its worker drains, and its slot was only lent: another attempt of its task runs elsewhere, or has "
               "committed";
      }},
+    {ReasonCode::kOutputLeaves, "output_leaves",
+     [](const Reason& r) -> std::string {
+       return "an operator drains worker w" + text::Number(r, 0) + ", and no worker that stays has the output";
+     }},
     {ReasonCode::kGivenUp, "given_up", [](const Reason&) -> std::string { return "its job cannot go on"; }},
     {ReasonCode::kSideEffects, "side_effects",
      [](const Reason&) -> std::string {

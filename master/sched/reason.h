@@ -54,6 +54,7 @@ enum class ReasonCode : uint8_t {
   kCopiesBound = 96,  // no further attempt: the network bounds such phases {share of time spent on copies: %, limit: %}
   kNarrowNetwork = 98,  // no further attempt: the network is slow {reads: times as slow, or 0; copies: % of time}
   kUnseenNetwork = 99,  // no further attempt: too few reads or copies show what the network takes
+  kOutputLeaves = 102,  // replicated: an operator drains its worker {worker}
 };
 
 struct Reason {

@@ -62,6 +62,8 @@ struct Scheduler::Impl {
         Row{[](Impl& s) { return s.LentSlotsAreDue(); }, [](Impl& s) { s.GiveBack(); }},
         Row{[](Impl& s) { return !s.state.starved().empty(); }, [](Impl& s) { s.AskForSlots(); }},
         Row{[](Impl&) { return true; }, [](Impl& s) { s.AskOfWaiting(); }},
+        // Behind the policies, which may have had an output replicated on a worker that stays.
+        Row{[](Impl& s) { return s.MovesAreDue(); }, [](Impl& s) { s.MoveOutputs(); }},
         Row{[](Impl&) { return true; }, [](Impl& s) { s.offers.ArmTimer(); }});
     now = stamped.at;
     event = &stamped.event;
@@ -104,6 +106,15 @@ struct Scheduler::Impl {
 
   void AskOfNotMade() {
     for (const ReplicaNotMade& replica : core.not_made) Ask(ReplicaFailed{replica.from, replica.worker});
+  }
+
+  bool MovesAreDue() const { return core.moves.any() || !core.not_made.empty() || !core.ended.empty(); }
+
+  void MoveOutputs() {
+    const View view(state, now);
+    Plan plan(view);
+    sched::MoveOutputs(view, core.moves, core.not_made, core.ended, &plan);
+    Take(plan);
   }
 
   bool AnyWork() const { return core.offer_all || core.shares_changed || work_appeared() || !core.due.empty(); }

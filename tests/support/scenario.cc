@@ -133,6 +133,10 @@ void Scenario::Event_(const Words& w) {
     return Send(known);
   }
   if (verb == "kill") return Send(JobKillAsked{ParseJob(subject), "asked"});
+  if (verb == "leaves" || verb == "stays") {
+    const WorkerId id = ParseWorker(subject);
+    return Send(OutputsLeaving{id, workers_[id].incarnation, verb == "leaves"});
+  }
   if (verb == "lost" || verb == "drain" || verb == "undrain" || verb == "away" || verb == "register") {
     const WorkerId id = ParseWorker(subject);
     const Incarnation life = workers_[id].incarnation;

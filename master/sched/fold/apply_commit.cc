@@ -174,6 +174,7 @@ void Core::CommitTask(const AttemptFinished& e) {
   if (!spec.is_final) {
     state_.AddReplica(id, place);
     state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
+    if (state_.FindWorker(e.worker)->draining) moves.outputs.push_back(id);
   }
   Emit(Accept{e.attempt,
               e.worker,
@@ -242,6 +243,7 @@ void Core::DropSpares() {
 void Core::LoseReplica(const TaskId& id, const ReplicaPlace& place, ReasonCode code) {
   const Replica replica = state_.MakeReplica(id, place);
   TakeReplica(id, place);
+  moves.look = true;  // it may have been the one that stays
   Emit(DropReplica{replica, {code, "", {double(place.generation)}}});
   const Job& job = *state_.FindJob(id.job);
   const Task& task = *state_.FindTask(id);
@@ -282,6 +284,7 @@ void Core::ReturnTask(const TaskId& id) {
     }
   });
   state_.DropAsked(id);
+  moves.look = true;  // its inputs are needed again
   NeedInputs(id);
 }
 
@@ -349,6 +352,7 @@ bool Core::TakeMade(const Replica& replica) {
   if (!good || !state_.EndAsked(replica.output, replica.attempt, replica.worker)) return false;
   state_.AddReplica(id, {replica.output.generation, replica.attempt, replica.worker, replica.incarnation});
   state_.EditWorker(replica.worker, [](Worker& w) { ++w.outputs_made; });
+  moves.outputs.push_back(id);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "master/sched/fold/core.h"
+#include "master/sched/state/leaving.h"
 
 namespace mr::sched {
 
@@ -21,6 +22,7 @@ void Core::On(const WorkerRegistered& e) {
   if (e.draining) EndLentOn(e.worker);
   if (same_life) BindAgain(e.worker);
   freed.insert(e.worker);
+  moves.look = true;
 }
 
 // Handles a registration of the same process. Attempts and replicas that it no longer has are lost; the others go on.
@@ -110,6 +112,7 @@ void Core::EndAskedOf(WorkerId worker, const std::string& why) {
 
 void Core::DropWorker(WorkerId id) {
   state_.EditWorker(id, [](Worker& w) { w.alive = false; });
+  SetLeaving(&state_, id, false);
   const Worker& w = *state_.FindWorker(id);
   unended_.LeasesRunOut(id, w.incarnation, now_ + state_.config().lost_wait);
   const std::vector<AttemptId> attempts(w.attempts.begin(), w.attempts.end());
@@ -141,6 +144,13 @@ void Core::On(const WorkerDraining& e) {
     EndLentOn(e.worker);
   else
     freed.insert(e.worker);
+  moves.look = true;  // one place more, or one less
+}
+
+void Core::On(const OutputsLeaving& e) {
+  if (!Current(e.worker, e.incarnation)) return;
+  SetLeaving(&state_, e.worker, e.on);
+  moves.look = true;
 }
 
 // Its clones on lent slots go on: the worker is only away.

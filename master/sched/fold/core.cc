@@ -16,6 +16,7 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
   due.clear();
   suspected.clear();
   not_made.clear();
+  moves = {};
   ended.clear();
   to_tell.clear();
   forecast.clear();
@@ -86,6 +87,10 @@ void Core::On(const TimerDue& e) {
   const Instant* armed = state_.FindTimer(e.policy, e.id);
   if (armed == nullptr || *armed > now_) return;  // the policy has set the timer to a later instant
   state_.EraseTimer(e.policy, e.id);
+  if (e.policy == kMovesOwner) {
+    moves.look = true;
+    return;
+  }
   if (e.policy != kCoreTimer) {
     due.emplace_back(e.policy, e.id);
     return;

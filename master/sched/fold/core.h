@@ -13,6 +13,7 @@
 
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
+#include "master/sched/fold/output_moves.h"
 #include "master/sched/fold/unended.h"
 #include "master/sched/plan.h"
 #include "master/sched/state/state.h"
@@ -46,6 +47,7 @@ class Core {
   // Replicas that this reader could not read. Attempt number 0: the replica is lost.
   std::vector<std::pair<Replica, AttemptId>> suspected;
   std::vector<ReplicaNotMade> not_made;  // replicas not made, of outputs that still have another one
+  MovesDue moves;
   std::vector<JobId> ended;
   std::vector<AttemptId> to_tell;  // readers launched by_bind in this step; they need binds
   std::vector<JobId> forecast;     // jobs with a new prediction, new user settings, or policies that judge them anew
@@ -82,6 +84,7 @@ class Core {
   void On(const LeaseSet& e);
   void On(const JobGivenUp& e);
   void On(const InputsMissing& e);
+  void On(const OutputsLeaving& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

@@ -13,7 +13,7 @@ constexpr const char* kEventNames[] = {
     "StagePlanned",  "AttemptStarted",   "AttemptProgress", "AttemptFinished", "AttemptFailed",  "AttemptRefused",
     "AttemptKilled", "FetchDone",        "FetchFailed",     "CopyMade",        "CopyLost",       "ProfileLoaded",
     "TimerDue",      "JobTakenOver",     "QueueSet",        "CopyNotMade",     "OperatorsKnown", "WorkerAway",
-    "JobSet",        "LeaseSet",         "JobGivenUp",      "InputsMissing"};
+    "JobSet",        "LeaseSet",         "JobGivenUp",      "InputsMissing",   "OutputsLeaving"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sched::Event>, "a new event has a name here");
 
 // Names need a letter, which is not known here: use that of maps.

@@ -175,6 +175,23 @@ TEST(RandomClusterTest, InvariantsHoldWithReplicasAndRemakes) {
   EXPECT_GT(kept, 10);
 }
 
+TEST(RandomClusterTest, InvariantsHoldWhereOutputsOfDrainedWorkersAreMoved) {
+  std::vector<int> decisions(std::variant_size_v<Decision>, 0);
+  for (const char* list : {"fifo", "fair,dolly(beta=0.3,p=0.3,tau=1),delay_assignment(omega=20ms)"}) {
+    for (uint64_t seed = 1100; seed < 1106; ++seed) {
+      RandomCluster cluster(seed, list);
+      cluster.Operators();
+      ASSERT_EQ(cluster.Run(1500, 3), "") << "seed " << seed << " '" << list << "'";
+      for (size_t i = 0; i < decisions.size(); ++i) decisions[i] += cluster.decisions()[i];
+    }
+    RandomCluster twin(1110, list);
+    twin.Operators();
+    twin.MakeTwinEvery(37);
+    ASSERT_EQ(twin.Run(1500, 100), "") << list;
+  }
+  EXPECT_GT(decisions[Decision(ReplicateOutput{}).index()], 50) << "no policy of these lists asks for replicas";
+}
+
 // Workers that are damaged, or not ours: nothing that they say breaks an invariant, ends the scheduler, or keeps the
 // jobs of the others from their end.
 TEST(RandomClusterTest, InvariantsHoldAndJobsEndWhateverWorkersSay) {

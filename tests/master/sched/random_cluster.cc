@@ -385,7 +385,10 @@ void RandomCluster::LoseWorker() {
 void RandomCluster::ToggleDrain() {
   const WorkerId id{1 + static_cast<uint32_t>(rng_.Below(kWorkers))};
   const Worker& w = workers_.at(id);
-  if (w.alive) Step(WorkerDraining{id, w.incarnation, Chance(0.5)});
+  if (!w.alive) return;
+  const bool on = Chance(0.5);
+  Step(WorkerDraining{id, w.incarnation, on});
+  if (operators_) Step(OutputsLeaving{id, w.incarnation, on});
 }
 
 void RandomCluster::Restart() {

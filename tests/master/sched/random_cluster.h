@@ -36,6 +36,8 @@ class RandomCluster {
   void MakeTwinEvery(int n) { twin_every_ = n; }
   // From here on, while there are faults, workers also say what is not so (random_lies.cc).
   void Lies() { lying_ = true; }
+  // From here on operators drain workers, too, so that their outputs are moved.
+  void Operators() { operators_ = true; }
   // Reports with inputs that their jobs do not have.
   int lies() const { return lies_; }
   // How often each decision kind came, by variant index.
@@ -121,7 +123,7 @@ class RandomCluster {
   Scheduler scheduler_;
   std::unique_ptr<Scheduler> twin_;
   int twin_every_ = 0;
-  bool lying_ = false;
+  bool lying_ = false, operators_ = false;
   int lies_ = 0;
   Instant now_;
   std::vector<uint64_t> digests_;

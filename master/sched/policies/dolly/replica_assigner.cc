@@ -7,6 +7,7 @@
 #include "master/sched/policies/common/lent_slots.h"
 #include "master/sched/policies/dolly/reads_clones.h"
 #include "master/sched/policies/dolly/reasons.h"
+#include "master/sched/state/leaving.h"
 
 namespace mr::sched {
 
@@ -182,8 +183,9 @@ ReplicaAssigner::Best ReplicaAssigner::BestReplica(const Job& job, const TaskId&
     if (but != nullptr && replica == *but) continue;
     const bool own = !UsedByGroup(job, reader, output, replica);
     const uint32_t readers = Readers(job, output, replica);
-    const bool better = own != best.own ? own : readers < best.readers;
-    if (best.replica == nullptr || better) best = {&replica, readers, own};
+    const bool leaves = Leaves(view_.state(), replica.worker);
+    const bool better = leaves != best.leaves ? best.leaves : own != best.own ? own : readers < best.readers;
+    if (best.replica == nullptr || better) best = {&replica, readers, own, leaves};
   }
   return best;
 }

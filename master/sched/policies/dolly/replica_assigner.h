@@ -53,7 +53,8 @@ class ReplicaAssigner {
   struct Best {
     const ReplicaPlace* replica = nullptr;  // null: there is none
     uint32_t readers = 0;
-    bool own = false;  // no other clone of the reader's task reads it
+    bool own = false;     // no other clone of the reader's task reads it
+    bool leaves = false;  // an operator drains its worker
   };
 
   // Returns the best of the output's replicas, without `but`.
