@@ -4,6 +4,8 @@
 #include <set>
 
 #include "common/base/text.h"
+#include "master/sched/fold/output_moves.h"
+#include "master/sched/state/leaving.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -30,14 +32,6 @@ std::string Named(const std::vector<JobId>& jobs) {
   return jobs.size() <= kJobsNamed ? text : text + " and " + Grouped(jobs.size() - kJobsNamed) + " more jobs";
 }
 
-// Some worker that stays can serve this output.
-bool StaysElsewhere(const sched::State& state, const sched::Task& task, WorkerId but) {
-  return std::any_of(task.replicas.begin(), task.replicas.end(), [&](const sched::ReplicaPlace& replica) {
-    const sched::Worker* w = state.FindWorker(replica.worker);
-    return replica.worker != but && replica.generation == task.generation && w != nullptr && w->alive && !w->draining;
-  });
-}
-
 void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
   if (b.safe_mode) lines->push_back("the block store is in safe mode, and copies nothing until it ends");
   if (b.left_blocks > 0) {
@@ -61,6 +55,22 @@ void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
   }
 }
 
+void AddOutputs(const DrainReport& report, std::vector<std::string>* lines) {
+  if (report.outputs == 0) return;
+  const bool one = report.jobs.size() == 1;
+  lines->push_back(Count(report.outputs, "output", "outputs") + " (" + HumanBytes(report.output_bytes) + ") that " +
+                   Named(report.jobs) + (one ? " still reads" : " still read") + " must be copied to other workers, " +
+                   Grouped(report.outputs_moving) + " of them now; stopped before, their tasks run again");
+  if (report.outputs_without_worker) {
+    lines->push_back("no other worker takes outputs: start one, or undrain one; without one this lasts until " +
+                     Named(report.jobs) + (one ? " ends" : " end"));
+  }
+  if (report.outputs_failing > 0) {
+    lines->push_back("copying " + Count(report.outputs_failing, "output", "outputs") +
+                     " failed and is tried again; the master's log says why");
+  }
+}
+
 }  // namespace
 
 void AddScheduled(const sched::State& state, WorkerId worker, const std::function<uint64_t(const Replica&)>& bytes_of,
@@ -77,13 +87,19 @@ void AddScheduled(const sched::State& state, WorkerId worker, const std::functio
     const auto here = std::find_if(task.replicas.begin(), task.replicas.end(), [&](const sched::ReplicaPlace& replica) {
       return replica.worker == worker && replica.generation == task.generation;
     });
-    if (here == task.replicas.end() || !state.Needed(*job, id) || StaysElsewhere(state, task, worker)) continue;
+    if (here == task.replicas.end() || !state.Needed(*job, id)) continue;
+    if (sched::StaysElsewhere(state, task, worker)) continue;
     last = id;
     ++report->outputs;
+    report->outputs_moving += sched::IsBeingMoved(state, id) ? 1 : 0;
+    report->outputs_failing += sched::MoveHasFailed(state, id) ? 1 : 0;
     report->output_bytes += bytes_of(state.MakeReplica(id, *here));
     jobs.insert(id.job);
   }
   report->jobs.assign(jobs.begin(), jobs.end());
+  report->outputs_without_worker = std::none_of(state.workers().begin(), state.workers().end(), [&](const auto& other) {
+    return other.first != worker && sched::Stays(&other.second);
+  });
 }
 
 std::vector<std::string> WaitsFor(const DrainReport& report) {
@@ -96,11 +112,7 @@ std::vector<std::string> WaitsFor(const DrainReport& report) {
     lines.push_back(Count(report.attempts, "attempt runs", "attempts run") + " there, to the end");
   }
   AddBlocks(report.blocks, &lines);
-  if (report.outputs > 0) {
-    lines.push_back(Count(report.outputs, "output", "outputs") + " (" + HumanBytes(report.output_bytes) +
-                    ") that only it has are needed until " + Named(report.jobs) +
-                    (report.jobs.size() == 1 ? " ends" : " end") + "; stopped before, their tasks run again");
-  }
+  AddOutputs(report, &lines);
   return lines;
 }
 

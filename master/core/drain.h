@@ -25,9 +25,11 @@ struct DrainReport {
   dfs::DrainBlocks blocks;
   uint32_t attempts = 0;  // that run there
   // Outputs in the shuffle that no other worker that stays can serve, and that jobs still read. Without the worker
-  // their tasks run again.
-  uint64_t outputs = 0, output_bytes = 0;
-  std::vector<JobId> jobs;  // these jobs, in order
+  // their tasks run again. They are moved (master/sched/fold/output_moves.h). outputs_moving: replicas of them are
+  // being made. outputs_failing: a worker could not make one.
+  uint64_t outputs = 0, output_bytes = 0, outputs_moving = 0, outputs_failing = 0;
+  bool outputs_without_worker = false;  // no worker stays that could take outputs
+  std::vector<JobId> jobs;              // the jobs that read them, in order
 
   // Nothing is lost and nothing runs again when the worker is stopped.
   bool Safe() const { return draining && here && attempts == 0 && outputs == 0 && blocks.Safe(); }

@@ -212,6 +212,7 @@ class MasterCore {
     std::optional<WorkerNamed> named;  // of a name that is new
     EventRecord event;
     dfs::Record joined;
+    std::optional<EventRecord> leaving;  // of a worker that an operator drains: its outputs are moved
     WorkerId worker() const { return std::get<sched::WorkerRegistered>(event.stamped.event).worker; }
   };
   Result<RegistrationRecords> PrepareRegister(Registration in, Instant at, Instant lived) const;

@@ -23,6 +23,7 @@ Result<MasterCore::RegistrationRecords> MasterCore::PrepareRegister(Registration
     named = WorkerNamed{in.extra.name, id};
   }
   in.info.worker = id;
+  const Incarnation incarnation = in.info.incarnation;
   dfs::Record joined = dfs::WorkerJoined{at,
                                          id,
                                          in.info.incarnation,
@@ -33,7 +34,9 @@ Result<MasterCore::RegistrationRecords> MasterCore::PrepareRegister(Registration
                                          std::move(in.blocks),
                                          drained};
   EventRecord event{{at, std::move(in.info)}, EncodeFields(in.extra)};
-  return RegistrationRecords{std::move(named), std::move(event), std::move(joined)};
+  RegistrationRecords records{std::move(named), std::move(event), std::move(joined), std::nullopt};
+  if (drained) records.leaving = EventRecord{{at, sched::OutputsLeaving{id, incarnation, true}}, {}};
+  return records;
 }
 
 Greeting MasterCore::GreetingOf(WorkerId id, const std::vector<Replica>& inventory,
@@ -93,6 +96,9 @@ Result<std::vector<Record>> MasterCore::PrepareDrain(WorkerId id, bool on, Insta
   // One that is away or leaves gets nothing either way, until it has registered again.
   if (!worker.away && !worker.leaving && (on || worker.MayTakeAttempts())) {
     records.emplace_back(EventRecord{{at, sched::WorkerDraining{id, worker.info.incarnation, on}}, {}});
+  }
+  if (!on || !worker.away) {
+    records.emplace_back(EventRecord{{at, sched::OutputsLeaving{id, worker.info.incarnation, on}}, {}});
   }
   records.emplace_back(dfs::Record(dfs::WorkerDrained{at, id, on}));
   return records;

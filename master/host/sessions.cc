@@ -98,6 +98,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
     if (drop != nullptr && drop->replica.worker == id) out.drop.push_back(drop->replica);
   }
   driver_.Feed(Record(std::move(records->joined)));
+  if (records->leaving) driver_.Feed(Record(*std::move(records->leaving)));
   inputs_.NoteRegistered();
   if (!leaving) {
     // At each registration: the worker may have missed the last change.

@@ -7,6 +7,7 @@
 #include "common/io/files.h"
 #include "master/host/host.h"
 #include "master/sched/scheduler.h"
+#include "master/sched/state/leaving.h"
 #include "master/sched/state/state.h"
 #include "tests/master/host/no_outlets.h"
 
@@ -52,6 +53,7 @@ class DrainScheduledTest : public testing::Test {
   void Send(sched::Event event) {
     for (const auto& decision : scheduler_.Step({{}, std::move(event)})) {
       if (const auto* launch = std::get_if<sched::Launch>(&decision)) launched_.push_back(*launch);
+      if (const auto* ask = std::get_if<sched::ReplicateOutput>(&decision)) asked_.push_back(*ask);
     }
   }
   void Drain(uint32_t w) { Send(sched::WorkerDraining{{w}, w, true}); }
@@ -73,6 +75,7 @@ class DrainScheduledTest : public testing::Test {
   static constexpr JobId kJob{1, 1};
   sched::Scheduler scheduler_;
   std::vector<sched::Launch> launched_;
+  std::vector<sched::ReplicateOutput> asked_;
 };
 
 TEST_F(DrainScheduledTest, ItsAttemptsGoOnAndItGetsNoNewOnes) {
@@ -99,10 +102,46 @@ TEST_F(DrainScheduledTest, OutputsThatOnlyItHasKeepItAsLongAsAJobReadsThem) {
   EXPECT_EQ(needed.output_bytes, 100u);
   EXPECT_THAT(needed.jobs, ElementsAre(kJob));
   ASSERT_EQ(WaitsFor(needed).size(), 1u);
-  EXPECT_THAT(WaitsFor(needed)[0], HasSubstr("1 output (100 B) that only it has are needed until job_1_0001 ends"));
+  EXPECT_THAT(WaitsFor(needed)[0], HasSubstr("1 output (100 B) that job_1_0001 still reads must be copied to other "
+                                             "workers, 0 of them now; stopped before, their tasks run again"));
   EXPECT_EQ(Report(2).outputs, 0u) << "its map still runs";
   Send(sched::JobKillAsked{kJob, "a test"});
   EXPECT_TRUE(Report(1).Safe());
+}
+
+TEST_F(DrainScheduledTest, CountsOutputsUntilTheirReplicasAreMade) {
+  Finish(1);
+  Finish(2);
+  Drain(1);
+  Send(sched::OutputsLeaving{{1}, 1, true});
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_EQ(asked_[0].to, WorkerId{2});
+  EXPECT_EQ(Report(1).outputs, 1u);
+  EXPECT_EQ(Report(1).outputs_moving, 1u);
+  EXPECT_THAT(WaitsFor(Report(1))[0], HasSubstr("1 of them now"));
+  Send(sched::ReplicaNotMade{asked_[0].from, {2}, "its disk is full"});
+  EXPECT_EQ(Report(1).outputs_moving, 0u);
+  EXPECT_EQ(Report(1).outputs_failing, 1u);
+  EXPECT_THAT(WaitsFor(Report(1)), testing::Contains(HasSubstr("copying 1 output failed and is tried again")));
+  Join(3);
+  ASSERT_EQ(asked_.size(), 2u) << "a worker that has not failed";
+  Replica made = asked_[1].from;
+  made.worker = {3};
+  made.incarnation = 3;
+  Send(sched::ReplicaMade{made});
+  EXPECT_EQ(Report(1).outputs, 0u);
+  EXPECT_EQ(Report(1).outputs_failing, 0u);
+}
+
+TEST_F(DrainScheduledTest, SaysWhereNoOtherWorkerTakesOutputs) {
+  Finish(1);
+  Drain(1);
+  Drain(2);
+  Send(sched::OutputsLeaving{{1}, 1, true});
+  EXPECT_TRUE(asked_.empty());
+  EXPECT_TRUE(Report(1).outputs_without_worker);
+  EXPECT_THAT(WaitsFor(Report(1)), testing::Contains(HasSubstr("no other worker takes outputs: start one, or undrain "
+                                                               "one; without one this lasts until job_1_0001 ends")));
 }
 
 TEST_F(DrainScheduledTest, AReplicaOfAnOutputOnAWorkerThatStaysIsEnough) {
@@ -188,6 +227,8 @@ class DrainHostTest : public testing::Test {
     host_ = nullptr;
     (void)RemoveTree(root_);
   }
+  // The scheduler knows that an operator drains the worker.
+  bool Leaves(char name) { return sched::Leaves(host_->core().scheduler().state(), Of(name)); }
   void Start() {
     host_ = nullptr;
     HostOptions options;
@@ -260,6 +301,31 @@ TEST_F(DrainHostTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
   EXPECT_THAT(*host_->why().Why(Name(a), Everything()), testing::Contains("it is safe to stop"));
   host_->sessions().Drain(a, false, [](Status) {});
   EXPECT_FALSE(host_->drains().DrainOf(a)->Safe()) << "it may get something new";
+}
+
+TEST_F(DrainHostTest, OutputsLeaveForAnOperatorAloneAlsoOverRestartsAndRegistrations) {
+  for (const char name : {'a', 'b', 'c'}) Register(name);
+  const WorkerId a = Of('a');
+  host_->sessions().Drain(a, true, [](Status) {});
+  host_->sessions().Leaving(Of('b'), Incarnation{uint64_t{'b'}});
+  EXPECT_TRUE(Leaves('a'));
+  EXPECT_FALSE(Leaves('b')) << "it is only being stopped";
+  host_->Flush();
+  Start();
+  Register('a');
+  Register('c');
+  EXPECT_TRUE(Leaves('a'));
+  EXPECT_FALSE(Leaves('c'));
+  host_->Flush();
+  Start();
+  host_->sessions().Drain(a, false, [](Status) {});
+  EXPECT_FALSE(Leaves('a')) << "undrained while it is away";
+  host_->sessions().Drain(a, true, [](Status) {});
+  EXPECT_FALSE(Leaves('a')) << "nothing can be copied from it yet";
+  Register('a');
+  EXPECT_TRUE(Leaves('a'));
+  host_->sessions().Drain(a, false, [](Status) {});
+  EXPECT_FALSE(Leaves('a'));
 }
 
 TEST_F(DrainHostTest, WritesDoNotCountOnAWorkerThatWasDrainedWhileItWasAwayAlsoOverARestart) {
