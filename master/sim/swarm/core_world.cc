@@ -399,6 +399,7 @@ void CoreWorld::Register(Worker* worker) {
   view.BeginSession(worker->session, core.epoch(), now_);
   const auto fed = process_->Feed(master::Record(std::move(records->event)));
   process_->Feed(master::Record(std::move(records->joined)));
+  if (records->leaving) process_->Feed(master::Record(*std::move(records->leaving)));
   const master::Greeting greeting = core.GreetingOf(id, inventory, running);
   CheckGreeting(greeting);
   // The answer is sent when the registration is durable, and the worker acts on it at once.
@@ -439,9 +440,10 @@ void CoreWorld::PassTime(Duration time) {
   now_ = now_ + time;
   process_->Pass(now_);
   now_ = std::max(now_, process_->now());
-  master::MasterCore& core = process_->core();
   for (Worker& worker : workers_) {
     if (!worker.id.valid()) continue;
+    // For each worker anew: what the loss of one brings about may end the process of the master.
+    master::MasterCore& core = process_->core();
     const master::WorkerView* view = core.workers().Find(worker.id);
     if (view == nullptr || !view->alive || worker.registered || now_ - worker.silent_since < kSilence) continue;
     Note(worker.name + " is lost");
