@@ -101,7 +101,7 @@ std::string DrainLine(const std::string& worker, const DrainStatus& drain, const
                                  HumanBytes(drain.left_bytes) + ") left to copy");
   add(drain.being_written > 0, Grouped(drain.being_written) + " being written");
   add(drain.outputs > 0, Grouped(drain.outputs) + (drain.outputs == 1 ? " output (" : " outputs (") +
-                             HumanBytes(drain.output_bytes) + ") still needed");
+                             HumanBytes(drain.output_bytes) + ") left to copy");
   if (const auto left = rate.Left()) {
     add(true, HumanBytes(static_cast<uint64_t>(rate.PerSecond())) + "/s, about " + HumanDuration(*left) + " left");
   }

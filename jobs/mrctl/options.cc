@@ -429,7 +429,7 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   };
   constexpr Sub kSubs[] = {
       {"show", "Show a worker, its attempts, and why the scheduler avoids it", "mrctl worker show w1"},
-      {"drain", "Let running attempts finish, copy the blocks away, and start nothing new there",
+      {"drain", "Let running attempts finish, copy blocks and needed outputs away, and start nothing new there",
        "mrctl worker drain w2"},
       {"undrain", "End a drain and let the worker take work again", "mrctl worker undrain w2"},
       {"exclude", "Treat the worker as lost at once, until it is included again", "mrctl worker exclude w2"},

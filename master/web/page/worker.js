@@ -100,7 +100,7 @@ function drainState(d, safe) {
       ["Blocks to copy away", `${whole(d.left_blocks)} (${bytes(d.left_bytes)})`],
       ["Blocks in all", `${whole(d.blocks)} (${bytes(d.bytes)})`],
       ["Blocks being written", whole(d.being_written)],
-      ["Outputs that jobs still read", `${whole(d.outputs)} (${bytes(d.output_bytes)})`],
+      ["Outputs to copy away, which jobs still read", `${whole(d.outputs)} (${bytes(d.output_bytes)})`],
       ["Blocks with too few replicas", whole(d.thin_blocks)],
     ], "terms tiles"),
     files("It waits for", d.waits_for), files("Files with blocks to copy", d.left_files),

@@ -181,7 +181,7 @@ TEST(DrainRateTest, TheLineOfADrainEndsWithIt) {
   rate.Note(8 << 20, Instant{});
   rate.Note(4 << 20, Instant{} + Seconds(2));
   EXPECT_EQ(DrainLine("w2", drain, rate),
-            "w2: 3 of 7 blocks (3 MiB) left to copy, 2 outputs (1 MiB) still needed, 2 MiB/s, about 2.0 s left");
+            "w2: 3 of 7 blocks (3 MiB) left to copy, 2 outputs (1 MiB) left to copy, 2 MiB/s, about 2.0 s left");
 }
 
 }  // namespace
