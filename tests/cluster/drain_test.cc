@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/support/answers.h"
@@ -104,6 +106,75 @@ TEST_F(DrainTest, AWorkerThatIsSafeToStopCanBeKilledUnderARunningJob) {
   const Json attempts = Json::parse(Mrctl({"job", "attempts", "job_1_0001", "-o", "json"}).out);
   for (const Json& a : attempts["attempts"]) EXPECT_EQ(a["state"], "committed") << a << cluster_->Logs(200);
   EXPECT_THAT(Mrctl({"doctor"}).out, HasSubstr("all blocks with enough replicas"));
+}
+
+// One worker runs all maps, since the slots of the others are taken, and the others run the reduces. These wait for a
+// file, so that the job reads all outputs when the worker is drained and killed.
+TEST_F(DrainTest, MovesShuffleOutputsSoThatNoMapRunsAgain) {
+  constexpr size_t kMaps = 5;
+  cluster_ = std::make_unique<Cluster>(
+      ClusterOptions{.workers = 3, .slots = 1, .master_flags = {"--block_size=64k", "--scheduler=fifo"}});
+  ASSERT_TRUE(cluster_->Start().ok());
+  ASSERT_TRUE(cluster_->WaitForWorkers(3).ok());
+  WriteBible(Path("in"), (kMaps - 1) * (64 << 10) + 1000);
+  const RunResult slept =
+      Mrctl({"submit", "sleep", "--detach", "--ms", "600000", "--tasks", "2", "--output", "file://" + Path("slept")});
+  ASSERT_EQ(slept.exit, 0) << slept.err;
+  const auto until = [&](const std::string& file) { return "until test -e " + Path(file) + "; do sleep .1; done"; };
+  auto job = cluster_->MrctlInBackground(
+      {"submit", "stream", "--map", "case $MR_TASK_ID in *_m_000004*) " + until("last") + ";; esac; cat", "--reduce",
+       until("killed") + "; cat", "--reduces", "2", "--input", "file://" + Path("in"), "--output",
+       "file://" + Path("out")},
+      "job");
+  ASSERT_TRUE(job.ok());
+  std::set<std::string> makers;  // of map outputs
+  size_t maps = 0, committed = 0, reduces = 0;
+  const auto look = [&] {
+    const RunResult run = Mrctl({"job", "attempts", "job_1_0002", "-o", "json"});
+    makers.clear();
+    maps = committed = reduces = 0;
+    if (run.exit != 0) return;
+    const Json document = Json::parse(run.out);
+    for (const Json& a : document["attempts"]) {
+      const bool map = std::string(a["id"]).find("_m_") != std::string::npos;
+      ++(map ? maps : reduces);
+      if (!map) continue;
+      makers.insert(std::string(a["worker"]));
+      committed += a["state"] == "committed" ? 1 : 0;
+    }
+  };
+  ASSERT_TRUE(Within(Seconds(60), [&] {
+    look();
+    return maps == kMaps && committed == kMaps - 1;
+  })) << cluster_->Logs();
+  ASSERT_EQ(Mrctl({"kill", "job_1_0001"}).exit, 0);
+  ASSERT_TRUE(Within(Seconds(60), [&] {
+    look();
+    return reduces == 2;
+  })) << cluster_->Logs();
+  ASSERT_TRUE(std::ofstream(Path("last")).good());
+  ASSERT_TRUE(Within(Seconds(60), [&] {
+    look();
+    return committed == kMaps;
+  })) << cluster_->Logs();
+  ASSERT_EQ(makers.size(), 1u);
+  const std::string drained = *makers.begin();
+  int victim = -1;
+  for (int i = 0; i < 3; ++i) victim = IdOf(i) == drained ? i : victim;
+  ASSERT_GE(victim, 0);
+
+  const RunResult drain = Mrctl({"worker", "drain", drained, "--wait", "--timeout", "60s"});
+  ASSERT_EQ(drain.exit, 0) << drain.err << cluster_->Logs(200);
+  EXPECT_EQ(Shown(drained)["drain"]["outputs"], 0);
+  EXPECT_THAT(Mrctl({"why", "task_1_0002_0_m_000000"}).out,
+              HasSubstr("an operator drains worker " + drained + ", and no worker that stays has the output"));
+  cluster_->KillWorker(victim);
+  ASSERT_TRUE(cluster_->WaitForWorkers(2).ok());
+  ASSERT_TRUE(std::ofstream(Path("killed")).good());
+  EXPECT_EQ(job->Wait(Seconds(90)), 0) << *ReadFile(Path("job.err")) << cluster_->Logs(200);
+  EXPECT_EQ(SortedLines(ReadParts(Path("out"))), SortedLines(*ReadFile(Path("in"))));
+  look();
+  EXPECT_EQ(maps, kMaps) << "a map ran again";
 }
 
 TEST_F(DrainTest, GoesOnOverARestartOfTheMaster) {
