@@ -174,6 +174,25 @@ class Reader::PartRead {
 
 Reader::Reader(ReaderOptions options) : options_(std::move(options)), client_(options_.http) {}
 
+Reader::~Reader() { Stop(); }
+
+void Reader::Post(std::function<void()> fn) const {
+  std::lock_guard lock(mutex_);
+  if (stopped_.load()) return;
+  if (lists_ == nullptr) lists_ = std::make_unique<Pool>(kListThreads);
+  lists_->Post(std::move(fn));
+}
+
+void Reader::Stop() const {
+  stopped_.store(true);
+  Pool* lists = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    lists = lists_.get();
+  }
+  if (lists != nullptr) lists->Stop();
+}
+
 Result<Url> Reader::Allowed(const std::string& uri) const {
   MR_ASSIGN_OR_RETURN(Url url, ParseUrl(uri));
   MR_RETURN_IF_ERROR(options_.roots.Check(url));
@@ -182,6 +201,7 @@ Result<Url> Reader::Allowed(const std::string& uri) const {
 
 Result<HttpGet> Reader::Prepare(const Url& url, const std::string& range, const SignedRequest::Pairs& query) const {
   HttpGet get;
+  get.cancelled = [this] { return stopped_.load(); };
   if (!url.s3()) {
     get.url = url.Text();
     get.literal_host = url.literal();
@@ -232,7 +252,7 @@ ReadEnd Reader::Read(const FilePart& part, const std::function<Status(std::strin
       [&]() -> Status {
         if (read.left() == 0) return Status::Ok();
         MR_ASSIGN_OR_RETURN(HttpGet get, Prepare(*url, RangeText(read.at(), read.left()), {}));
-        get.cancelled = cancelled;
+        get.cancelled = [this, &cancelled] { return stopped_.load() || (cancelled && cancelled()); };
         get.on_head = [&read](const HttpHead& head) { return read.OnHead(head); };
         get.on_bytes = [&read](std::string_view bytes) { return read.OnBytes(bytes); };
         const Status end = client_.Get(get);
@@ -287,7 +307,7 @@ Result<InputFile> Reader::Probe(const Url& url) const {
         MR_ASSIGN_OR_RETURN(file, ProbeOnce(url));
         return Status::Ok();
       },
-      nullptr));
+      [this] { return stopped_.load(); }));
   return file;
 }
 
@@ -342,7 +362,7 @@ Result<std::vector<InputFile>> Reader::ExpandS3(const Url& url) const {
           listing = *std::move(parsed);
           return Status::Ok();
         },
-        nullptr));
+        [this] { return stopped_.load(); }));
     seen += listing.objects.size();
     for (const S3Object& object : listing.objects) {
       if (object.key.ends_with('/') || !object.key.starts_with(prefix) || Hidden(object.key, directory)) continue;

@@ -5,15 +5,18 @@
 // where the server gives none, for Last-Modified). Each read compares both with the server's answer.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/exec/pool.h"
 #include "common/io/input_files.h"
 #include "common/url/http_get.h"
 #include "common/url/sigv4.h"
@@ -56,10 +59,15 @@ struct ReadEnd {
   std::string changed;  // for people: the file is not as planned; then no try helps, and status is OK
 };
 
+inline constexpr unsigned kListThreads = 4;  // guess: they only wait
+
 // Thread: any.
 class Reader {
  public:
   explicit Reader(ReaderOptions options);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
   // Returns the files behind a URL, sorted. http: one file. s3: an object, all objects below a prefix, or those that
   // match a pattern; no names that begin with '_' or '.'. Blocks. Errors: kInvalidArgument; kNotAllowed; kNotFound;
@@ -70,6 +78,14 @@ class Reader {
   // off continues where it was. cancelled: may be empty.
   ReadEnd Read(const FilePart& part, const std::function<Status(std::string_view)>& sink,
                const std::function<bool()>& cancelled) const;
+
+  // Runs a closure that may call Expand on one of kListThreads threads, which begin at the first call. Other threads
+  // that a process has may be needed while a server does not answer. The closure must not release the last owner of
+  // this reader.
+  void Post(std::function<void()> fn) const;
+  // Ends lists and reads. Closures that have not begun are dropped, and no others run when it returns. Must not be
+  // called from a closure.
+  void Stop() const;
 
  private:
   struct Prepared;
@@ -86,6 +102,9 @@ class Reader {
 
   const ReaderOptions options_;
   const HttpClient client_;
+  mutable std::atomic<bool> stopped_ = false;
+  mutable std::mutex mutex_;             // guards what is below
+  mutable std::unique_ptr<Pool> lists_;  // null before the first Post
 };
 
 // Returns a reader, or null where no URL may be read. Errors: kInvalidArgument and kNotAllowed, with the flag.

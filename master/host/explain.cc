@@ -1,5 +1,6 @@
 #include "master/host/explain.h"
 
+#include <algorithm>
 #include <set>
 
 #include "master/core/input_places.h"
@@ -19,7 +20,8 @@ void Explainer::ExplainJob(const Caller& caller, const JobSpec& spec, std::funct
   auto shared = std::make_shared<JobSpec>(spec);
   auto out = std::make_shared<Explained>();
   out->refusals = checks_.Refusals(caller, spec);
-  outlets_.InPool([this, shared, context, out, reply = std::move(reply)] {
+  const auto pool = [this](std::function<void()> fn) { outlets_.InPool(std::move(fn)); };
+  PostPlan(context, ReadsUrls(*shared), pool, [this, shared, context, out, reply = std::move(reply)] {
     // The output is checked apart from the plan, which is shown also where the output is refused.
     JobSpec without = *shared;
     if (const std::string uri = std::exchange(without.output_uri, ""); uri.starts_with("file://")) {
@@ -62,7 +64,10 @@ void Explainer::MeasureInputs(const Caller& caller, const std::vector<std::strin
     if (const auto files = DfsFiles(stored, uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
   }
   if (local->empty()) return reply(std::move(*sizes));
-  outlets_.InPool([this, sizes, local, context = checks_.OutsideContext(), reply = std::move(reply)] {
+  const auto pool = [this](std::function<void()> fn) { outlets_.InPool(std::move(fn)); };
+  const PlanContext context = checks_.OutsideContext();
+  const bool urls = std::any_of(uris.begin(), uris.end(), url::IsUrl);
+  PostPlan(context, urls, pool, [this, sizes, local, context, reply = std::move(reply)] {
     for (const auto& [i, uri] : *local) {
       if (const auto files = FilesOutside(uri, context); files.ok()) (*sizes)[i] = SizeOf(*files);
     }

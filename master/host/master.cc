@@ -104,9 +104,10 @@ struct Master::Impl {
   // Threads that post to others are stopped before those: see ~Impl.
   Loop loop{[this] { host->Flush(); }, "master"};
   Pool pool{kPoolThreads};
-  Pool background{1};  // predictions, which take seconds
-  Pool documents{1};   // makes what pages show
-  Pool snapshots{1};   // of the journal
+  Pool background{1};                       // predictions, which take seconds
+  Pool documents{1};                        // makes what pages show
+  Pool snapshots{1};                        // of the journal
+  std::shared_ptr<const url::Reader> urls;  // null: jobs read no URLs. Its threads plan jobs that do
   std::unique_ptr<Shell> shell;
   std::unique_ptr<HttpFront> http;
   std::unique_ptr<Host> host;
@@ -125,7 +126,7 @@ struct Master::Impl {
                       ": put the right directory there, or start on a fresh --data");
     }
     MR_ASSIGN_OR_RETURN(const FileRoots roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
-    MR_ASSIGN_OR_RETURN(const std::shared_ptr<const url::Reader> urls, url::MakeReader(options.urls));
+    MR_ASSIGN_OR_RETURN(urls, url::MakeReader(options.urls));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
     if (options.audits) {
       audit = std::make_shared<AuditLog>(
@@ -197,6 +198,7 @@ struct Master::Impl {
   void StopThreads() {
     loop.Stop();
     pool.Stop();
+    if (urls != nullptr) urls->Stop();
     background.Stop();
     snapshots.Stop();
     documents.Stop();

@@ -200,6 +200,20 @@ class Planner {
 
 }  // namespace
 
+bool ReadsUrls(const JobSpec& spec) {
+  return std::any_of(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
+    return std::any_of(stage.inputs.begin(), stage.inputs.end(), [](const InputSpec& input) {
+      return std::any_of(input.files.uris.begin(), input.files.uris.end(), url::IsUrl);
+    });
+  });
+}
+
+void PostPlan(const PlanContext& context, bool reads_urls, const std::function<void(std::function<void()>)>& pool,
+              std::function<void()> step) {
+  if (reads_urls && context.urls != nullptr) return context.urls->Post(std::move(step));
+  pool(std::move(step));
+}
+
 Result<std::vector<InputFile>> FilesOutside(const std::string& uri, const PlanContext& context) {
   if (!url::IsUrl(uri)) return ExpandFileUri(uri, context.roots);
   return context.urls == nullptr ? url::NoReader(uri) : context.urls->Expand(uri);

@@ -2,6 +2,8 @@
 // partitions of every stage. Reads directories, so it runs on a pool thread, never on the master's.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +27,12 @@ struct PlanContext {
   FileRoots roots;                          // below which file:// inputs and outputs are
   std::shared_ptr<const url::Reader> urls;  // null: no job reads URLs
 };
+// Returns whether the inputs of a job are behind URLs, some or all.
+bool ReadsUrls(const JobSpec& spec);
+// Runs a step of planning by `pool`, or on a thread of its own if it may wait for servers: the pool also commits
+// outputs.
+void PostPlan(const PlanContext& context, bool reads_urls, const std::function<void(std::function<void()>)>& pool,
+              std::function<void()> step);
 // Returns the files behind a file:// URI or a URL. Blocks.
 Result<std::vector<InputFile>> FilesOutside(const std::string& uri, const PlanContext& context);
 

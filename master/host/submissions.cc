@@ -77,7 +77,8 @@ void Submissions::Submit(const Caller& caller, std::string spec_bytes, JobSpec s
   ++planning_of_[owner];
   planning_[key] = {caller, std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}, nullptr,
                     pin};
-  outlets_.InPool([this, key, shared, context] {
+  const auto pool = [this](std::function<void()> fn) { outlets_.InPool(std::move(fn)); };
+  PostPlan(context, ReadsUrls(*shared), pool, [this, key, shared, context] {
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(*shared, context));
     loop_.Post([this, key, plan] { Planned(key, std::move(*plan)); });
   });

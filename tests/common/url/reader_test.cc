@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <future>
 
 #include "common/base/digest.h"
 #include "tests/common/url/server.h"
@@ -222,6 +223,23 @@ TEST(UrlReaderTest, ACancelledReadEnds) {
       {server.Url("/data/a"), 0, 1, 1, 0, false}, [](std::string_view) { return Status::Ok(); },
       [&polls] { return ++polls > 5; });
   EXPECT_EQ(end.status.code(), Code::kCancelled);
+}
+
+TEST(UrlReaderTest, AStoppedReaderEndsItsListsAndTakesNoMore) {
+  TestServer server([](const TestRequest&) { return TestAnswer{503, {}, ""}; });
+  ReaderOptions options = OptionsFor(server);
+  options.list_tries = 1'000'000;
+  const Reader reader(options);
+  std::promise<void> begun;
+  Status ended;
+  reader.Post([&] {
+    begun.set_value();
+    ended = reader.Expand(server.Url("/data/a")).status();
+  });
+  begun.get_future().wait();
+  reader.Stop();
+  EXPECT_EQ(ended.code(), Code::kCancelled);
+  reader.Post([] { ADD_FAILURE() << "it is stopped"; });
 }
 
 TEST(UrlReaderTest, AFullDiskEndsARead) {
