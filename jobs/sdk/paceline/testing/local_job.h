@@ -481,8 +481,13 @@ class LocalJob {
     args.submitted_unix_ms = options_.submitted_unix_ms;
     if (split) args.input_file = sdk::Bytes(stage.splits[t * splits_per_task_].second.file->name);
     auto task = std::make_unique<sdk::TestTask>(*stage.op, args, options_.max_bad_records);
-    FeedAll(stage, t, task.get());
-    task->End();
+    try {
+      FeedAll(stage, t, task.get());
+      task->End();
+    } catch (const JobError&) {
+      result_->failed_record = task->host().failed_in();
+      throw;
+    }
     return task;
   }
 

@@ -46,7 +46,15 @@ struct LocalResult {
   std::map<std::string, uint32_t> tasks;                  // by stage
   std::string failed_operator;                            // of the failed task
   std::string failed_stage;                               // of the failed task
+  std::string failed_record;                              // place of the record or key at which it failed, if known
   std::vector<LocalStage> stages;                         // in the order of the plan
+  // Returns the failure as one line, with operator, stage and record: "operator 'visits.read' of stage 'read' failed at
+  // access.log, byte 12: no number". Empty if the job succeeded.
+  std::string Failure() const {
+    if (ok || failed_operator.empty()) return error;
+    return "operator '" + failed_operator + "' of stage '" + failed_stage + "' failed" +
+           (failed_record.empty() ? "" : " at " + failed_record) + ": " + error;
+  }
   // Returns all parts, with one header, as `mrctl fs getmerge` does.
   std::string Output() const { return header + Rows(); }
   // Returns all parts without their headers.

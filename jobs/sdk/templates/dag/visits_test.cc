@@ -16,7 +16,7 @@ int failures = 0;
 void Expect(bool holds, const char* what, const mr::LocalResult& result) {
   if (holds) return;
   ++failures;
-  std::printf("not so: %s\n%s\n%s", what, result.error.c_str(), result.Output().c_str());
+  std::printf("not so: %s\n%s\n%s", what, result.Failure().c_str(), result.Output().c_str());
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ std::optional<Request> Parse(std::string_view line) {
   });
   Request request{fields[0], 0};
   const char* const end = fields[2].data() + fields[2].size();
-  if (n != fields.size() || std::from_chars(fields[2].data(), end, request.bytes).ec != std::errc()) return {};
+  if (n != fields.size()) return {};
+  const auto [at, error] = std::from_chars(fields[2].data(), end, request.bytes);
+  if (error != std::errc() || at != end) return {};
   return request;
 }
 
