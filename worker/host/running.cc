@@ -476,9 +476,10 @@ void Running::ExitedEarly(Helper::Exit exit) {
     r.message = operator_name() + " wrote a file larger than " + HumanBytes(core_->options_.file_bytes) +
                 ", the limit --task_file_bytes of its worker";
   } else if (exit.value == SIGKILL) {
-    r.message = operator_name() +
-                " was killed by SIGKILL from outside, most likely by the kernel because "
-                "memory ran out";
+    r.message =
+        operator_name() +
+        " was killed by SIGKILL: by the kernel because memory ran out, or by a kill of the operator or of another "
+        "process";
   } else {
     const uint32_t causes = arena_->page()->crash.causes.load(std::memory_order_relaxed);
     r.message = operator_name() + " crashed: " + SignalName(exit.value);

@@ -284,6 +284,9 @@ int AskJob(const mr_library* library, const std::string& name, const std::vector
     *error = "job " + name + ": its plan() threw something that is not a std::exception";
     return kInvalid;
   }
+  if (code != 0 && code != MR_PLAN_REFUSED && !error->empty() && !error->starts_with("job " + name)) {
+    *error = "job " + name + ": its plan function failed: " + *error;
+  }
   if (code != 0 && error->empty()) *error = "job " + name + ": its plan() failed without a reason";
   return code == MR_PLAN_OK ? 0 : code == MR_PLAN_REFUSED ? kArgumentsRefused : kInvalid;
 }

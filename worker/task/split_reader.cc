@@ -257,7 +257,8 @@ Result<bool> SplitReader::NextRaw(std::string_view* batch, uint64_t* offset) {
 }
 
 Status SplitReader::LineTooLong(uint64_t offset) const {
-  return InvalidArgument("LINE_TOO_LONG: " + Where(offset) + ": a line above 16 MiB; is this a text file?");
+  return InvalidArgument("LINE_TOO_LONG: " + Where(offset) +
+                         ": a line above 16 MiB; is this a text file? For records of a fixed size: --format fixed:N");
 }
 
 Status SplitReader::AddBlocks(uint64_t offset, std::string_view block) {
