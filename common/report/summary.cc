@@ -97,7 +97,14 @@ std::string AgainstStragglers(const Report& report) {
     counts += (counts.empty() ? "" : ", ") + remedies + " (" + Grouped(cause.won) + " won)";
     cost += cause.wasted_us;
   }
-  if (counts.empty()) return "Against stragglers: no speculative attempt, clone or restart was launched.";
+  if (counts.empty()) {
+    const bool asked = report.run.spec.clones == Wish::kOn;
+    return std::string("Against stragglers: no speculative attempt, clone or restart was launched") +
+           (asked
+                ? "; --clone on allows clones, and its policy launched none: it found them useless for so few workers "
+                  "or such rare stragglers, or had no slots for them."
+                : ".");
+  }
   for (const Interval& at : report.timeline.attempts()) {
     if (at.status->won) saved += Saved(report, at);
   }

@@ -1,7 +1,10 @@
 #include "jobs/mrctl/follow.h"
 
+#include <algorithm>
+
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "common/model/attempt.h"
 #include "jobs/mrctl/argv_split.h"
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/progress.h"
@@ -80,16 +83,30 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
   }
 }
 
-std::string ReplayOfCrash(const JobStatus& job, const std::optional<std::string>& library) {
+std::string ReplayOfFailure(const JobStatus& job, const std::optional<std::string>& library) {
   static const std::string kAttempt = ", the last time as ";  // master/sched/fold/apply_attempt.cc
   const size_t at = job.error.find(kAttempt), begin = at + kAttempt.size(), end = job.error.find(" on ", begin);
   if (job.state != JobState::kFailed || at == std::string::npos || end == std::string::npos) return "";
   const std::string line = job.error.substr(end, job.error.find('\n', end) - end);
-  if (line.find(" crashed: SIG") == std::string::npos) return "";  // worker/host/running.cc
+  const bool crashed = line.find(" crashed: SIG") != std::string::npos;  // worker/host/running.cc
+  // The SDK's words for an exception (adapter.h). Built-in jobs explain their failures in the message.
+  const bool threw = line.find(": operator ") != std::string::npos && line.find(" failed: ") != std::string::npos;
+  if (!crashed && !(threw && library.has_value() && !library->empty())) return "";
   const std::string attempt = job.error.substr(begin, end - begin);
   if (!ParseAttemptId(attempt) && !ParseLocalPart(attempt)) return "";
   const std::string lib = library.value_or("LIB.so");
-  return "task replay " + attempt + (lib.empty() ? "" : " --lib " + ShellWords({lib})) + " --gdb";
+  return "task replay " + attempt + (lib.empty() ? "" : " --lib " + ShellWords({lib})) + (crashed ? " --gdb" : "");
+}
+
+std::string NoCloneNote(const JobStatus& job, Wish wish, const std::string& master) {
+  const auto cloned = [](const CauseStatus& cause) {
+    return cause.launched > 0 &&
+           (cause.cause == CauseName(Cause::kClone) || cause.cause == CauseName(Cause::kOpportunistic));
+  };
+  if (wish != Wish::kOn || std::any_of(job.causes.begin(), job.causes.end(), cloned)) return "";
+  return "mrctl: --clone on: no clone was launched; " +
+         CommandPrefix(master.empty() ? kDefaultMaster : master) + "why " + Name(job) +
+         " says more. To check that an operator is deterministic, use mr::ExpectDeterministic (docs/sdk.md)\n";
 }
 
 std::string CommandPrefix(const std::string& master) {
@@ -119,7 +136,7 @@ std::string LeftByKilled(const JobStatus& job) {
 std::string NextStep(const JobStatus& job, const std::string& master, const std::string& next,
                      const std::optional<std::string>& library) {
   if (master.empty()) return next;
-  const std::string replay = ReplayOfCrash(job, library);
+  const std::string replay = ReplayOfFailure(job, library);
   if (!replay.empty()) return CommandPrefix(master) + replay;
   if (job.state != JobState::kKilled) return CommandPrefix(master) + "job attempts " + Name(job);
   return "submit it again to get its output; " + CommandPrefix(master) + "why " + Name(job) + " shows how far it came";

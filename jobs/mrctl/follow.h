@@ -38,9 +38,12 @@ Failure EndFailure(const JobStatus& job, const std::string& master, const std::s
 // Adds to an interrupt or timeout that the job goes on, and how to follow it again.
 Status GoesOn(const Status& status, JobId id, const std::string& master);
 
-// Returns "task replay ATTEMPT --lib LIBRARY --gdb" for a job that failed by a crash of its operator; else empty.
-// library: as for EndText.
-std::string ReplayOfCrash(const JobStatus& job, const std::optional<std::string>& library);
+// Returns "task replay ATTEMPT --lib LIBRARY --gdb" for a job that failed by a crash of its operator, and the same
+// without --gdb after an exception of an operator of the job's own library; else empty. library: as for EndText.
+std::string ReplayOfFailure(const JobStatus& job, const std::optional<std::string>& library);
+
+// Returns a note for the user where `wish` asked for clones and none was launched; else "".
+std::string NoCloneNote(const JobStatus& job, Wish wish, const std::string& master);
 
 // Returns "mrctl ", with --master if it is not the default.
 std::string CommandPrefix(const std::string& master);

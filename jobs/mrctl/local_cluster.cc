@@ -176,20 +176,31 @@ Status LocalCluster::Start() {
   return Status::Ok();
 }
 
+namespace {
+
+// Returns "was killed by SIGKILL" or "ended with exit code 1".
+std::string EndOf(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) return "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
+  const char* const name = sigabbrev_np(WTERMSIG(wait_status));
+  return std::string("was killed by SIG") + (name != nullptr ? name : std::to_string(WTERMSIG(wait_status)));
+}
+
+}  // namespace
+
 Status LocalCluster::CheckAlive() {
   size_t workers = 0;
   const Daemon* last = nullptr;
   for (Daemon& daemon : daemons_) {
-    if (!daemon.ended && waitpid(daemon.pid, nullptr, WNOHANG) == daemon.pid) daemon.ended = true;
+    if (!daemon.ended && waitpid(daemon.pid, &daemon.wait_status, WNOHANG) == daemon.pid) daemon.ended = true;
     if (&daemon == &daemons_[0]) {
-      if (daemon.ended) return Broken(daemon, "ended");
+      if (daemon.ended) return Broken(daemon, EndOf(daemon.wait_status));
     } else if (!daemon.ended) {
       ++workers;
     } else {
       last = &daemon;
     }
   }
-  if (workers == 0 && last != nullptr) return Broken(*last, "ended, like all other workers");
+  if (workers == 0 && last != nullptr) return Broken(*last, EndOf(last->wait_status) + ", and no other worker is left");
   return Status::Ok();
 }
 

@@ -48,6 +48,7 @@ class LocalCluster {
     pid_t pid = 0;
     UniqueFd ready;
     bool ended = false;
+    int wait_status = 0;  // of waitpid, if it has ended
   };
   explicit LocalCluster(LocalClusterOptions options) : options_(std::move(options)) {}
   Status Spawn(const std::string& name, std::vector<std::string> argv);

@@ -5,6 +5,7 @@
 
 #include "common/io/attempt_log.h"
 #include "common/io/files.h"
+#include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/local_names.h"
 
 namespace mr::ctl {
@@ -60,6 +61,26 @@ std::vector<std::string> SkippedRecords(Client& client, JobId id) {
     }
   }
   return records;
+}
+
+Status WithRunningOperator(const Status& broken, Client& client, JobId id, const std::string& local) {
+  const auto spec = client.Spec(id);
+  const auto attempts = client.Attempts(id);
+  if (!spec.ok() || !attempts.ok()) return broken;
+  std::string ran;
+  size_t named = 0;
+  for (auto at = attempts->rbegin(); at != attempts->rend() && named < kShown; ++at) {
+    const auto attempt = ParseAttemptId(at->id);
+    if ((at->state != "running" && at->failure != "lost") || !attempt) continue;
+    if (attempt->task.stage >= spec->stages.size()) continue;
+    ran += (ran.empty() ? "" : ", ") + WithLocalNames(at->id, id, local) + " of operator " +
+           spec->stages[attempt->task.stage].operator_name;
+    ++named;
+  }
+  if (ran.empty()) return broken;
+  return WithHint(Status(broken.code(), "the local cluster ended while it ran " + ran + ": " + broken.message()),
+                  "an operator must not end its parent process, which is the worker; if the machine ran out of memory, "
+                  "use --memory");
 }
 
 }  // namespace mr::ctl

@@ -1,4 +1,4 @@
-// Saves logs and skipped records of a job with --local before its cluster is gone.
+// Saves logs and records of a job with --local before its cluster is gone, and says what it ran.
 #pragma once
 
 #include <string>
@@ -17,5 +17,9 @@ Status KeepLogs(const std::string& cluster_directory, const std::string& directo
 // Returns a few of the records that a job skipped, with place and reason from the logs of its attempts. Empty if they
 // cannot be read.
 std::vector<std::string> SkippedRecords(Client& client, JobId id);
+
+// Returns the failure of a local cluster whose workers are gone, with the operators that they ran, by the job's
+// attempts. Returns it unchanged if the master does not answer. local: the run's name.
+Status WithRunningOperator(const Status& broken, Client& client, JobId id, const std::string& local);
 
 }  // namespace mr::ctl

@@ -107,14 +107,18 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
                   "Launch speculative attempts of slow tasks (default auto: if a policy of the list does so)")
       ->type_name("on|off|auto");
   app->add_option("--clone", s->clone,
-                  "Run several attempts of each task from the start (default auto: if a policy of the list does so)")
+                  "on: let the list's policies launch several attempts of a task from the start, where that pays "
+                  "(mrctl why JOB says if they did); off: never (default auto: as the list says)")
       ->type_name("on|off|auto");
   app->add_option("--max-attempts", s->max_attempts,
                   "Failures of one task's operator that fail the job (default 4). Others, such as a full disk, have a "
                   "limit of 8 "
                   "per task on three workers or on all, and of 100 in any case")
       ->type_name("N");
-  app->add_option("--memory", s->memory, "Memory of each attempt, such as 512m")->type_name("SIZE");
+  app->add_option("--memory", s->memory,
+                  "Memory of each attempt, such as 512m. Everywhere a limit of each process's heap and stacks; of all "
+                  "its memory, shared mappings too, only on workers with control groups (docs/security.md)")
+      ->type_name("SIZE");
   app->add_option("--max-bad-records", s->max_bad_records, "Bad records that the whole job may skip (default 0)")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""))
       ->type_name("N");  // the help does not need the bound
@@ -337,7 +341,11 @@ void AddSdk(CLI::App* root, Command* c) {
   sdk->require_subcommand(1);
   CLI::App* create = AddSub(sdk, c, "new", "Create the project of an operator library, with a job and its test",
                             "mrctl sdk new --template join visits");
-  create->add_option("name", c->args, "Name of the project, and its directory (default: ./NAME)")
+  create
+      ->add_option("name", c->args,
+                   "Name of the project: lower-case letters, digits and '_'. It names the library, the job, the files "
+                   "and, without "
+                   "DIRECTORY, the directory (./NAME)")
       ->required()
       ->expected(1, 2)
       ->option_text("NAME [DIRECTORY]");

@@ -178,6 +178,21 @@ Result<std::vector<std::string>> AskedHelp(const CLI::App* root, std::vector<std
   return words;
 }
 
+// Returns the cause of an error of the parser (CLI11) in plain words.
+std::string PlainCause(const std::string& cause) {
+  static const std::string kMissing = " is required", kMany = ": At Most 1 required but received ";
+  if (cause == "paths is required") return "its paths are missing";
+  if (cause.ends_with(kMissing)) {
+    std::string word = cause.substr(0, cause.size() - kMissing.size());
+    if (word.starts_with("-")) return word + " is missing";
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
+    return word + " is missing";
+  }
+  const size_t many = cause.find(kMany);
+  if (many == cause.npos) return cause;
+  return cause.substr(0, many) + " is given " + cause.substr(many + kMany.size()) + " times, and takes one value";
+}
+
 }  // namespace
 
 Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
@@ -246,8 +261,7 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
     // The cause may be a mistyped option before the missing word, which took that word as its value.
     const std::string form = NameBelow(sub);
     const std::string what = error.what();
-    return WithHint(InvalidArgument(form + ": " + (what == "paths is required" ? "its paths are missing" : what)),
-                    "mrctl " + form + " --help shows its form");
+    return WithHint(InvalidArgument(form + ": " + PlainCause(what)), "mrctl " + form + " --help shows its form");
   }
   if (command.verb == "explain") command.submit.dry_run = true;
   if ((command.verb == "submit" || command.verb == "explain") && command.submit.job.empty()) {

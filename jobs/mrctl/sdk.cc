@@ -1,6 +1,9 @@
 // mrctl sdk: new, check.
 
+#include <algorithm>
+
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/help.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/sdk_new.h"
@@ -27,9 +30,14 @@ Result<int> New(const Command& command, const Settings& settings) {
   if (settings.quiet) return kExitOk;
   if (sdk.empty())
     PrintErr("the SDK is not beside mrctl: give cmake -DPaceline_DIR=<directory of PacelineConfig.cmake>\n");
+  const auto builtin = BuiltinJobList();
+  if (std::any_of(builtin.begin(), builtin.end(), [&](const BuiltinJob& job) { return job.name == name; })) {
+    PrintErr("note: '" + name + "' is also the name of a built-in job, which submit runs without --lib\n");
+  }
   const std::string build = directory + "/build";
   PrintErr("build and test it: cmake -S " + directory + " -B " + build + " && cmake --build " + build +
            " && ctest --test-dir " + build + "\n");
+  if (!sdk.empty()) PrintErr("other projects find the SDK with cmake -DPaceline_DIR=" + sdk + "\n");
   return kExitOk;
 }
 

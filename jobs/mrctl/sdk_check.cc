@@ -154,8 +154,10 @@ Status CheckJobs(const std::string& path, LibraryReport* report) {
       continue;
     }
     if (!json.ok()) {
-      report->problems.push_back("has a job '" + name +
-                                 "' whose plan fails without arguments: " + json.status().message());
+      std::string why = json.status().message();
+      const std::string known = "job " + name + ": its plan function failed: ";  // worker/task/plan_check.cc
+      if (why.starts_with(known)) why.erase(0, known.size());
+      report->problems.push_back("has a job '" + name + "' whose plan fails without arguments: " + why);
       continue;
     }
     const auto plan = ParsePlan(*json);

@@ -364,7 +364,9 @@ class Submission {
 
   Status Broken(const Status& status, JobId id) {
     if (cluster_ == nullptr) return WithKeptResult(GoesOn(status, id, settings_.master));
-    if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
+    if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) {
+      return WithRunningOperator(status, *client_, id, LocalId());
+    }
     const std::string why = status.code() == Code::kCancelled ? "interrupted by Ctrl-C or a signal" : status.message();
     StopLocalJob(*client_, id, why);
     KeepRun(id);
@@ -452,7 +454,7 @@ class Submission {
     const std::string logs = plan_.options.keep_logs.empty()
                                  ? "run it again with --keep-logs DIRECTORY to keep the logs of its attempts"
                                  : "read the logs of its attempts in " + plan_.options.keep_logs;
-    const std::string replay = ReplayOfCrash(job, plan_.own_library ? plan_.options.lib : "");
+    const std::string replay = ReplayOfFailure(job, plan_.own_library ? plan_.options.lib : "");
     if (!replay.empty() && local_name_->stored()) return "mrctl " + replay;
     const std::string then = job.state == JobState::kKilled ? "submit it again to get its output" : logs;
     return local_name_->stored() ? then + "; mrctl why " + job.local_id + " explains this run" : then;
@@ -495,6 +497,7 @@ class Submission {
     }
     if (succeeded && settings_.form == OutputForm::kTable) PrintLocalNext(job);
     if (succeeded && plan_.spec.max_bad_records > 0) ReportBadRecords(job.id, master);
+    if (!settings_.quiet && succeeded) PrintErr(NoCloneNote(job, plan_.spec.clones, master));
     if (!settings_.quiet) PrintErr(SkewHint(job, master.empty() ? "" : CommandPrefix(master)));
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
       PrintErr("mrctl: " + Name(job) + " missed its deadline of " + plan_.options.deadline + "\n");

@@ -57,7 +57,10 @@ Status Drain(int out_fd, int err_fd, std::string* out, std::string* err) {
     if (Interrupted()) return InterruptedStatus();
     const int64_t left = (limit - Now()).millis();
     if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
-    if (left <= 0) return {Code::kInvalidArgument, "did not end within " + std::to_string(kToolSeconds) + " s"};
+    if (left <= 0) {
+      return InvalidArgument("the operator library did not end within " + std::to_string(kToolSeconds) +
+                             " s while it was loaded or made its plan");
+    }
     // In short waits, so that Ctrl-C is noticed although the handler restarts calls.
     if (poll(fds, 2, static_cast<int>(left < 100 ? left : 100)) < 0 && errno != EINTR)
       return ErrnoStatus(errno, "cannot poll");
@@ -128,7 +131,7 @@ Result<std::string> ToolRun::Finish() {
   if (!drained.ok()) kill(pid_, SIGKILL);
   int status = 0;
   waitpid(std::exchange(pid_, 0), &status, 0);
-  if (!drained.ok()) return drained.code() == Code::kInvalidArgument ? drained.With("the operator library") : drained;
+  if (!drained.ok()) return drained;
   err = TrimmedEnd(err);
   // mrtask prefixes its name, but the user did not call it.
   if (err.compare(0, 8, "mrtask: ") == 0) err.erase(0, 8);

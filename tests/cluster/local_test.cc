@@ -116,6 +116,17 @@ TEST_F(LocalTest, AFailureNamesNoCommandForAClusterThatIsGone) {
   EXPECT_TRUE(AllGone());
 }
 
+TEST_F(LocalTest, AnOperatorThatKillsTheWorkersIsNamed) {
+  WriteBible(Path("in"), 2'000);
+  // The parent of the command is the task's process, and the parent of that is the worker.
+  const RunResult run =
+      Run({"stream", "--map", "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)", "--input", "in", "--output", "out"});
+  EXPECT_EQ(run.exit, 70) << run.err;
+  EXPECT_THAT(run.err, testing::ContainsRegex("while it ran attempt_local_0000_0_m_00000[01]_[0-9]+ of operator "
+                                              "stream.map[^\n]*: the local worker-[12] was killed by SIGKILL, and no"));
+  EXPECT_TRUE(AllGone());
+}
+
 TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
   WriteBible(Path("in"), 2'000);
   const std::vector<std::string> job = {

@@ -177,6 +177,17 @@ TEST(ReportTest, AKilledJobDidNotFailAndHasNoOutput) {
   EXPECT_THAT(lines[3], HasSubstr("It has no output; submit it again"));
 }
 
+TEST(ReportTest, AJobThatAskedForClonesAndGotNoneSaysSo) {
+  RunBuilder b = Job();
+  b.run().job.causes = {{.cause = "first", .launched = 2}};
+  EXPECT_THAT(Summary(Report(b.run()))[2], testing::EndsWith("clone or restart was launched."));
+  b.run().spec.clones = Wish::kOn;
+  EXPECT_THAT(Summary(Report(b.run()))[2],
+              HasSubstr("launched; --clone on allows clones, and its policy launched none"));
+  b.run().job.causes.push_back({.cause = "clone", .launched = 1});
+  EXPECT_THAT(Summary(Report(b.run()))[2], testing::AllOf(HasSubstr("1 clone"), Not(HasSubstr("--clone on"))));
+}
+
 TEST(ReportTest, TheLinesOfATaskAreThoseOfItsAttempts) {
   RunBuilder b = Job();
   const std::vector<std::string> attempt = WhyOf(b.run(), "attempt_1_0001_0_m_000000_1", true);

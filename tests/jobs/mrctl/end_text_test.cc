@@ -10,6 +10,7 @@
 namespace mr::ctl {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -66,11 +67,42 @@ TEST(EndTextTest, ACrashLeadsToItsReplayUnderADebugger) {
   EXPECT_THAT(EndText(job, "lab:7070", "", ""), HasSubstr(replay + " --gdb\n")) << "a built-in job has no library";
   EXPECT_THAT(EndText(job, "lab:7070"), HasSubstr(replay + " --lib LIB.so --gdb\n")) << "of another command";
   UseLocalNames(&job, "local_0012");
-  EXPECT_EQ(ReplayOfCrash(job, "my.so"), "task replay attempt_local_0012_0_m_000000_4 --lib my.so --gdb");
+  EXPECT_EQ(ReplayOfFailure(job, "my.so"), "task replay attempt_local_0012_0_m_000000_4 --lib my.so --gdb");
   job.error =
       "task 0 of stage 'map' failed 4 times, the last time as attempt_1_0004_0_m_000000_4 on w1: operator my.map "
       "batch() threw: no\nstderr: crashed: SIGSEGV";
-  EXPECT_EQ(ReplayOfCrash(job, "my.so"), "");
+  EXPECT_EQ(ReplayOfFailure(job, "my.so"), "") << "the ABI's words, without the SDK's";
+}
+
+TEST(EndTextTest, AnExceptionOfAnOwnLibraryLeadsToItsReplay) {
+  const JobStatus job =
+      EndedJob(JobState::kFailed,
+               "task 0 of stage 'map' failed 4 times, the last time as attempt_1_0004_0_m_000000_4 on w1 (its "
+               "log: mrctl logs attempt_1_0004_0_m_000000_4): operator my.map failed: std::out_of_range: map::at");
+  EXPECT_EQ(ReplayOfFailure(job, "my.so"), "task replay attempt_1_0004_0_m_000000_4 --lib my.so");
+  JobStatus local = job;
+  local.error =
+      "task 0 of stage 'map' failed 4 times, the last time as attempt_local_0012_0_m_000000_4 on w1: operator my.map "
+      "failed: no";
+  EXPECT_EQ(ReplayOfFailure(local, "my.so"), "task replay attempt_local_0012_0_m_000000_4 --lib my.so");
+  EXPECT_EQ(ReplayOfFailure(job, ""), "") << "built-in jobs explain their failures themselves";
+  EXPECT_EQ(ReplayOfFailure(job, std::nullopt), "");
+  const JobStatus disk = EndedJob(JobState::kFailed,
+                                  "task 0 of stage 'map' failed 8 times, the last time as attempt_1_0004_0_m_000000_8 "
+                                  "on w1 (its log: mrctl logs attempt_1_0004_0_m_000000_8): the disk is full");
+  EXPECT_EQ(ReplayOfFailure(disk, "my.so"), "");
+}
+
+TEST(EndTextTest, AJobThatAskedForClonesAndGotNoneSaysSo) {
+  JobStatus job = EndedJob(JobState::kSucceeded, "");
+  job.causes = {{.cause = "first", .launched = 2}, {.cause = "speculative", .launched = 1}};
+  EXPECT_THAT(NoCloneNote(job, Wish::kOn, "lab:7070"), AllOf(HasSubstr("--clone on: no clone was launched"),
+                                                             HasSubstr("mrctl --master lab:7070 why job_1_0004")));
+  EXPECT_THAT(NoCloneNote(job, Wish::kOn, ""), HasSubstr("; mrctl why job_1_0004 says more"));
+  EXPECT_EQ(NoCloneNote(job, Wish::kAuto, "lab:7070"), "");
+  EXPECT_EQ(NoCloneNote(job, Wish::kOff, "lab:7070"), "");
+  job.causes.push_back({.cause = "opportunistic", .launched = 1});
+  EXPECT_EQ(NoCloneNote(job, Wish::kOn, "lab:7070"), "");
 }
 
 }  // namespace

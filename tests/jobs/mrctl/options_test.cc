@@ -37,6 +37,12 @@ TEST(OptionsTest, LettersAreWrittenTogetherAndWithTheirValue) {
   EXPECT_THAT(grep.submit.job_args, ElementsAre("-ivn", "-A2", "x"));
 }
 
+TEST(OptionsTest, AMissingWordAndARepeatedOptionAreNamedPlainly) {
+  EXPECT_THAT(Refused({"submit", "--lib", "a.so", "--lib", "b.so", "words"}).message,
+              HasSubstr("submit: --lib is given 2 times, and takes one value"));
+  EXPECT_THAT(Refused({"task", "replay"}).message, HasSubstr("task replay: ATTEMPT is missing"));
+}
+
 TEST(OptionsTest, AProgramNamesTheDescriptorOfItsStatus) {
   EXPECT_EQ(Parse({"submit", "wordcount"}).global.status_fd, -1);
   EXPECT_EQ(Parse({"submit", "--status-fd", "7", "wordcount"}).global.status_fd, 7);

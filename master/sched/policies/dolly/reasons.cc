@@ -55,8 +55,9 @@ constexpr ReasonText kDollyTexts[] = {
      }},
     {DollyReason::kCloneEnough, "clone_enough",
      [](const Reason& r) -> std::string {
-       return "not cloned: for " + text::Count(r, 0, "task", "tasks") + " that straggle with a chance of " +
-              text::Decimal(r, 1) + " %, or among so few workers, one attempt each is enough";
+       return "not cloned: one attempt each is enough for " + text::Count(r, 0, "task", "tasks") +
+              ", since tasks straggle with a chance of " + text::Decimal(r, 1) +
+              " %, or since there are too few workers";
      }},
     {DollyReason::kNotSmall, "not_small",
      [](const Reason& r) -> std::string {
