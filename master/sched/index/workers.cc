@@ -38,7 +38,7 @@ bool WorkerIndex::BelongsElsewhere(const StageSpec& spec, const Task& task, cons
     const Worker& other = workers_.at(id);
     if (better(other) && Room(other, other.used, spec.slot_kind, spec.memory_bytes)) return true;
   }
-  if (task.failures < kFailuresAnywhere && task.environment_failures < kMaxEnvironmentFailures) return false;
+  if (task.failures < kFailuresAnywhere && task.environment_failures == 0) return false;
   return std::any_of(workers_.begin(), workers_.end(),
                      [&](const auto& other) { return better(other.second) && MayEverRun(spec, other.second); });
 }

@@ -24,8 +24,8 @@ class WorkerIndex : public RackIndex {
   static bool MayEverRun(const StageSpec& spec, const Worker& w);
   // Returns true if a new attempt of the task belongs on another worker. A clone does if a live attempt is on this
   // worker, or in its rack while a worker of a rack without one has room. A task that failed here does if another
-  // worker has room on which it failed less. Once it is hopeless here (kMaxEnvironmentFailures, kFailuresAnywhere),
-  // that worker may be busy.
+  // worker has room on which it failed less. That worker may be busy once the environment failed the task, or it has
+  // kFailuresAnywhere charged failures: a worker that fails attempts at once always has room.
   bool BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
   // Returns true if an attempt of this task runs in the rack of w, and a free worker of a rack without one could take
   // another. Examines at most kWorkersSeenForRacks free workers, a guess: with several racks, one is soon found.

@@ -88,9 +88,8 @@ struct Config {
   }
 };
 
-// Environment failures of one task after which it is no longer tried where it failed. If no other worker is left, its
-// job fails. A guess: with the back-off between them they take 6 s, time enough to empty a disk that is full for a
-// moment.
+// Environment failures of one task, after which its job fails if several workers failed it, or no other is left. A
+// guess: with the back-off between them they take 6 s, time enough to empty a disk that is full for a moment.
 inline constexpr uint32_t kMaxEnvironmentFailures = 8;
 // Charged failures of one task after which it waits for a worker on which it failed less, however busy that one is. A
 // worker that fails attempts within milliseconds would otherwise use up the job's four tries. A guess: half of them.
