@@ -13,6 +13,7 @@
 #include "common/rpc/wire.h"
 #include "tests/worker/daemon/fake_master.h"
 #include "worker/daemon/heartbeat.h"
+#include "worker/daemon/url_inputs.h"
 #include "worker/daemon/worker.h"
 
 namespace mr::worker {
@@ -74,7 +75,7 @@ class SessionTest : public testing::Test {
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, root_ + "/files");
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        root_ + "/scratch", roots_);
+        root_ + "/scratch", roots_, urls_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,
@@ -145,6 +146,7 @@ class SessionTest : public testing::Test {
   std::unique_ptr<LibraryCache> libraries_;
   std::unique_ptr<SideFiles> side_files_;
   const FileRoots roots_ = FileRoots::Any();
+  UrlInputs urls_{nullptr, 0, ""};
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;

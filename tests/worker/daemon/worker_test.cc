@@ -19,6 +19,7 @@
 #include "common/io/files.h"
 #include "worker/daemon/attempt_runner.h"
 #include "worker/daemon/housekeeping.h"
+#include "worker/daemon/url_inputs.h"
 
 namespace mr::worker {
 namespace {
@@ -120,7 +121,7 @@ class WorkerTest : public testing::Test {
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, Path("files"));
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        Path("scratch"), roots_);
+        Path("scratch"), roots_, urls_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,
@@ -260,6 +261,7 @@ class WorkerTest : public testing::Test {
   std::unique_ptr<LibraryCache> libraries_;
   std::unique_ptr<SideFiles> side_files_;
   const FileRoots roots_ = FileRoots::Any();
+  UrlInputs urls_{nullptr, 0, ""};
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;
