@@ -60,7 +60,13 @@ class Tracer {
     else if (Ended(state) || state == JobState::kKilling)
       Until(ended, SegmentKind::kStop, kNoStage, kNone);
     else
-      Until(ended, SegmentKind::kQueue, FirstOpenStage(), kNone);
+      Until(ended, WaitsForInput() ? SegmentKind::kInput : SegmentKind::kQueue, FirstOpenStage(), kNone);
+  }
+
+  // Returns whether the master says why nothing runs, and names no pending task.
+  bool WaitsForInput() const {
+    const auto pending = [](const std::string& line) { return line.find(" is pending: ") != std::string::npos; };
+    return !run_.job.waits.empty() && std::none_of(run_.job.waits.begin(), run_.job.waits.end(), pending);
   }
 
   uint32_t FirstOpenStage() const {
@@ -154,6 +160,7 @@ class Tracer {
 const char* Word(SegmentKind kind) {
   switch (kind) {
     case SegmentKind::kQueue: return "queue";
+    case SegmentKind::kInput: return "input";
     case SegmentKind::kFailed: return "failed";
     case SegmentKind::kSlow: return "slow";
     case SegmentKind::kLaunch: return "launch";
@@ -169,6 +176,7 @@ std::string Describe(SegmentKind kind, uint32_t stage, const JobRun& run) {
   std::string name = stage < run.spec.stages.size() ? "stage " + run.spec.stages[stage].name + ": " : std::string();
   switch (kind) {
     case SegmentKind::kQueue: return name + "waited for a slot";
+    case SegmentKind::kInput: return name + "waited for its input";
     case SegmentKind::kFailed: return name + "repeated failed or lost attempts";
     case SegmentKind::kSlow: return name + "waited for a slow attempt until another one was launched";
     case SegmentKind::kLaunch: return name + "started the process";

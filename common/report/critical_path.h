@@ -12,6 +12,7 @@ namespace mr::report {
 
 enum class SegmentKind : uint8_t {
   kQueue,    // a task that could run had no slot, and no attempt of this job ended to give it one
+  kInput,    // no task can run, since their input is not there
   kFailed,   // until a failed or lost attempt was repeated
   kSlow,     // a slow attempt ran until the one that won was launched
   kLaunch,   // from having a slot to the start of the operator's process

@@ -20,6 +20,7 @@ constexpr size_t kComparable = 4;                   // committed attempts of a s
 constexpr uint64_t kShortTaskUs = 100'000;          // below, the start of processes decides
 constexpr uint64_t kLongTaskUs = 1'000'000;         // worth splitting
 constexpr uint64_t kSplitBytes = 16 << 20;          // of a task, worth splitting
+constexpr uint32_t kAttemptsPerMaster = 1000;       // AttemptId::number: so many for each restart of the master
 constexpr double kLaunchShare = 0.3, kManyWaves = 4;
 
 class Finder {
@@ -344,6 +345,13 @@ class Finder {
     }
   }
 
+  // Returns how often the master was restarted since the submission, up to the newest attempt.
+  uint32_t Restarts() const {
+    uint32_t newest = 0;
+    for (const Interval& at : timeline_.attempts()) newest = std::max(newest, at.id.number);
+    return newest / kAttemptsPerMaster;
+  }
+
   // A wait for slots that attempts of this job held is not in the path.
   void FullQueue() {
     const double share = path_.ShareOf(SegmentKind::kQueue);
@@ -351,6 +359,11 @@ class Finder {
     Finding f{"full_queue", true, kNoStage, "", share, "", "", ""};
     f.text = "The job waited " + Percent(share) + " of its time for slots that none of its own attempts held (queue " +
              (run_.job.queue.empty() ? "default" : run_.job.queue) + ").";
+    const uint32_t restarts = Restarts();
+    if (restarts > 0) {
+      f.text += " The master was restarted meanwhile (" + CountOf(restarts, "time") +
+                "): without it, and until its workers are back, nothing is launched.";
+    }
     const uint32_t most = run_.queue_max_share;
     f.advice = run_.workers.empty() ? "No worker is registered: start one (mrworker --master)."
                : most > 0

@@ -16,7 +16,8 @@ uint64_t MedianOf(const std::vector<uint64_t>& sorted) { return sorted.empty() ?
 
 Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.size()) {
   for (const WorkerStatus& worker : run.workers) {
-    if (worker.state == "live" || worker.state == "stalled" || worker.state == "full") slots_ += worker.slots;
+    const std::string& state = worker.state;
+    if (state == "live" || state == "stalled" || state == "unfit" || state == "full") slots_ += worker.slots;
   }
   const uint64_t now = run.job.elapsed_us;
   for (const AttemptStatus& status : run.attempts) {

@@ -52,6 +52,17 @@ TEST(CriticalPathTest, AReduceThatWasLaunchedAfterItsInputsWaitedForASlot) {
                           "sum launch 500-520", "sum shuffle 520-600", "sum compute 600-1000"));
 }
 
+TEST(CriticalPathTest, ARunningJobWhoseInputIsMissingWaitsForItAndForNoSlot) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
+  b.run().job.state = JobState::kRunning;
+  b.run().job.stages[0].tasks = 1;
+  b.run().job.waits = {"stage 'map' has 1 task that waits for its input: block 7 has no replica"};
+  EXPECT_THAT(Path(b.run()), ElementsAre("map input 0-1000"));
+  b.run().job.waits.push_back("stage 'map' is pending: all 2 slots for them are taken");
+  EXPECT_THAT(Path(b.run()), ElementsAre("map queue 0-1000"));
+}
+
 TEST(CriticalPathTest, TheTimeUntilAFailedAttemptWasRepeatedIsItsOwn) {
   RunBuilder b;
   b.Workers(1, 2).Stage("map", {}).Elapsed(1000);

@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::vector<Finding> Find(RunBuilder& b) {
   const Report report(b.run());
@@ -267,6 +268,16 @@ TEST(FindingsTest, AFullQueueIsAWaitForSlotsThatTheJobDoesNotHold) {
   EXPECT_THAT(Find(b).at(0).advice, HasSubstr("raise the queue's weight or min share"));
   b.run().queue_max_share = 1;
   EXPECT_THAT(Find(b).at(0).advice, HasSubstr("The queue may hold 1 slot (its max share)"));
+}
+
+TEST(FindingsTest, AFullQueueNamesTheRestartsOfTheMaster) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Elapsed(10'000);
+  for (uint32_t t = 0; t < 4; ++t)
+    b.Add({.task = t, .launched = 6000, .started = 6010, .ended = 9900, .number = t == 3 ? 1001u : 1u});
+  EXPECT_THAT(Find(b).at(0).text, HasSubstr("The master was restarted meanwhile (1 time)"));
+  b.run().attempts.pop_back();
+  EXPECT_THAT(Find(b).at(0).text, Not(HasSubstr("restarted")));
 }
 
 TEST(FindingsTest, AJobThatFillsTheClusterItselfDoesNotWaitForOthers) {
