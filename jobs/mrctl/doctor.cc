@@ -32,7 +32,8 @@ namespace mr::ctl {
 namespace {
 
 // Limits, all of them guesses. kLittleRoom and kNoRoom: free bytes of a disk, below which doctor warns, and below which
-// it reports a full disk. For a worker's disk also below a twentieth, and a hundredth, of its capacity.
+// it reports a full disk. For a worker's disk also below a twentieth, and a hundredth, of its capacity. On a small disk
+// no more than a quarter, and a tenth, of it count.
 constexpr uint64_t kLittleRoom = 1ull << 30;
 constexpr uint64_t kNoRoom = 64ull << 20;
 constexpr uint64_t kLittleSharedMemory = 64u << 20;  // the default of a container
@@ -252,7 +253,7 @@ class Doctor {
   void CheckPorts(const std::vector<WorkerStatus>& workers) {
     std::vector<std::string> ids, addresses;
     for (const WorkerStatus& w : workers) {
-      if (w.state != "live" && w.state != "draining" && w.state != "full") continue;
+      if (w.state != "live" && w.state != "draining" && w.state != "unfit" && w.state != "full") continue;
       ids.push_back(w.id);
       addresses.push_back(w.address);
     }
@@ -294,9 +295,10 @@ class Doctor {
       if (w.slots == 0 || w.state == "away" || w.capacity_bytes == 0) continue;
       ++known;
       const uint64_t free = w.capacity_bytes - std::min(w.capacity_bytes, w.used_bytes);
-      if (free < kNoRoom || free < w.capacity_bytes / 100)
+      const uint64_t capacity = w.capacity_bytes;
+      if (w.state == "full" || free < std::max(std::min(kNoRoom, capacity / 10), capacity / 100))
         brim.push_back(w.id);
-      else if (free < kLittleRoom || free < w.capacity_bytes / 20)
+      else if (free < std::max(std::min(kLittleRoom, capacity / 4), capacity / 20))
         full.push_back(w.id);
     }
     if (known == 0) return;
