@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "common/io/clock.h"
 
@@ -14,6 +15,11 @@ class BatchPut {
            std::function<void(size_t, const Status&)> ended)
       : client_(kj::addRef(client)), options_(options), ended_(std::move(ended)) {
     for (BatchedFile& file : batch) files_.push_back({std::move(file), 0, {}, {}});
+  }
+
+  // Files that are left, when the promise is dropped, are given up.
+  ~BatchPut() {
+    for (const File& file : files_) Abandon(file.lease);
   }
 
   kj::Promise<void> Run() {
@@ -95,13 +101,13 @@ class BatchPut {
 
   // Completes the files whose blocks are on enough workers, and gives up the others.
   kj::Promise<void> Complete() {
-    std::vector<const File*> filled;
-    for (const File& file : files_) {
+    std::vector<File*> filled;
+    for (File& file : files_) {
       const size_t need = std::min<size_t>(2, file.located.addresses.size());
       if (need > 0 && file.durable.size() >= need) {
         filled.push_back(&file);
       } else {
-        Abandon(file.lease);
+        Abandon(std::exchange(file.lease, 0));
       }
     }
     if (filled.empty()) return kj::READY_NOW;
@@ -116,16 +122,18 @@ class BatchPut {
           const auto outcomes = response.getOutcomes();
           for (uint i = 0; i < filled.size(); ++i) {
             const Status status = i < outcomes.size() ? rpc::FromOutcome(outcomes[i]) : Unavailable("no outcome");
+            const uint64_t lease = std::exchange(filled[i]->lease, 0);
             if (status.ok()) {
               ended_(filled[i]->batched.at, status);
             } else {
-              Abandon(filled[i]->lease);
+              Abandon(lease);
             }
           }
         },
         // The files may be complete. The master knows it, but the connection is gone.
         [this, filled](kj::Exception&& e) {
-          for (const File* file : filled) {
+          for (File* file : filled) {
+            file->lease = 0;
             ended_(file->batched.at,
                    rpc::FromException(e).With("cannot write " + file->batched.target + ": the master"));
           }

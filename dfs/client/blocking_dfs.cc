@@ -1,7 +1,14 @@
-#include <future>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "common/exec/pool.h"
+#include "common/io/clock.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
 #include "dfs/client/dfs_client.h"
@@ -9,6 +16,9 @@
 
 namespace mr::dfs {
 namespace {
+
+// How long a call that was given up waits for the master to forget its files.
+constexpr Duration kFarewell = Millis(300);
 
 // A source with an exact size. Too few or too many bytes are an error.
 class ExactSource final : public ByteSource {
@@ -39,17 +49,59 @@ struct ValueOf<kj::Promise<T>> {
   using Type = T;
 };
 
-// Starts a promise on the loop, and waits on this thread for its value.
+// A call that runs on the loop while another thread waits for its value. Shared by both, since the loop may still be
+// inside Put when that thread has the value.
+template <class T>
+struct Call {
+  void Put(T v) {
+    {
+      std::lock_guard lock(mutex);
+      value = std::move(v);
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(ready.get(), &one, sizeof one);
+  }
+  std::optional<T> Take() {
+    std::lock_guard lock(mutex);
+    return std::exchange(value, std::nullopt);
+  }
+  UniqueFd ready{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // readable when there is a value
+  std::mutex mutex;
+  std::optional<T> value;  // guarded by mutex
+  kj::Canceler canceler;   // on the loop
+};
+
+// Starts a promise on the loop. Requires: start lives until the call has a value or is dropped.
 template <class F>
-auto Await(rpc::KjThread& loop, F start) {
-  using Value = typename ValueOf<std::invoke_result_t<F>>::Type;
-  // Shared: the loop may still be inside set_value when this thread has the value.
-  auto done = std::make_shared<std::promise<Value>>();
-  loop.Post([&, done] {
-    loop.Spawn(start().then([done](Value value) { done->set_value(std::move(value)); },
-                            [done](kj::Exception&& e) { done->set_value(rpc::FromException(e)); }));
+auto StartOn(rpc::KjThread& loop, F& start) {
+  using Value = typename ValueOf<std::invoke_result_t<F&>>::Type;
+  auto call = std::make_shared<Call<Value>>();
+  loop.Post([&loop, &start, call] {
+    loop.Spawn(
+        call->canceler.wrap(start()).then([call](Value value) { call->Put(std::move(value)); },
+                                          [call](kj::Exception&& e) { call->Put(Value(rpc::FromException(e))); }));
   });
-  return done->get_future().get();
+  return call;
+}
+
+Status WaitForEver(int fd) {
+  pollfd at{fd, POLLIN, 0};
+  while (::poll(&at, 1, -1) < 0 && errno == EINTR) {
+  }
+  return Status::Ok();
+}
+
+// Returns a wait of at most this time.
+BlockingDfs::Wait Within(Duration limit) {
+  return [end = Now() + limit](int fd) -> Status {
+    pollfd at{fd, POLLIN, 0};
+    while (true) {
+      const Duration left = end - Now();
+      const int n = ::poll(&at, 1, left.ns <= 0 ? 0 : static_cast<int>(left.millis() + 1));
+      if (n > 0) return Status::Ok();
+      if (n == 0 || errno != EINTR) return {Code::kDeadline, "no answer in time"};
+    }
+  };
 }
 
 Peers::Tickets TicketsOf(rpc::MasterForClient::Client master) {
@@ -72,13 +124,16 @@ Peers::Tickets TicketsOf(rpc::MasterForClient::Client master) {
 
 struct BlockingDfs::Impl {
   rpc::KjThread& loop;
+  const Wait wait;
+  // Ends reads and writes of the pool that block, once a call was given up.
+  const std::shared_ptr<Stop> stop = std::make_shared<Stop>();
   // One thread reads the file while the other one hashes. Made on the loop by the first call that needs it: starting
   // threads takes longer than a small read.
   std::optional<mr::Pool> threads;
   kj::Own<rpc::RpcConnection> own;  // on the loop; null: the connection is another's
   kj::Own<DfsClient> client;        // on the loop
 
-  explicit Impl(rpc::KjThread& l) : loop(l) {}
+  Impl(rpc::KjThread& l, Wait w) : loop(l), wait(w ? std::move(w) : Wait(WaitForEver)) {}
 
   // Runs closures on the pool. Thread: the loop.
   Pool Poster() {
@@ -93,6 +148,42 @@ struct BlockingDfs::Impl {
       client = nullptr;
       own = nullptr;
     });
+  }
+
+  // Starts a promise on the loop, and waits on this thread for its value, or for `until` to give up.
+  template <class F>
+  auto Await(F start, const Wait& until) {
+    using Value = typename ValueOf<std::invoke_result_t<F&>>::Type;
+    const auto call = StartOn(loop, start);
+    const Status waited = until(call->ready.get());
+    if (waited.ok()) return *call->Take();
+    stop->Set();
+    auto value = loop.Run([&] {
+      call->canceler.cancel("the caller has given up");
+      return call->Take();
+    });
+    // Closures may use what the caller owns.
+    if (threads.has_value()) threads->Settle();
+    return value.has_value() ? *std::move(value) : Value(waited);  // a value that was there first counts
+  }
+  template <class F>
+  auto Await(F start) {
+    return Await(std::move(start), wait);
+  }
+
+  // As Await, for calls that write. If one is given up, the master is asked to forget its unfinished files, and
+  // has done so when this returns, if it answers soon.
+  template <class F>
+  auto AwaitWrite(F start) {
+    bool given_up = false;
+    auto value = Await(std::move(start), [&](int fd) {
+      Status waited = wait(fd);
+      given_up = !waited.ok();
+      return waited;
+    });
+    // The master reads the calls of a connection in order: this one after those that abandon files.
+    if (given_up) (void)Await([this] { return client->Stat("/"); }, Within(kFarewell));
+    return value;
   }
 
   kj::Promise<Status> Begin(rpc::RpcConnection& connection) {
@@ -116,10 +207,10 @@ struct BlockingDfs::Impl {
 BlockingDfs::BlockingDfs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 BlockingDfs::~BlockingDfs() = default;
 
-Result<std::unique_ptr<BlockingDfs>> BlockingDfs::Connect(rpc::KjThread& loop, const std::string& master) {
-  auto owned = std::make_unique<Impl>(loop);
+Result<std::unique_ptr<BlockingDfs>> BlockingDfs::Connect(rpc::KjThread& loop, const std::string& master, Wait wait) {
+  auto owned = std::make_unique<Impl>(loop, std::move(wait));
   Impl* impl = owned.get();
-  MR_RETURN_IF_ERROR(Await(loop, [impl, master] {
+  MR_RETURN_IF_ERROR(impl->Await([impl, master] {
     rpc::Hello hello;
     hello.role = rpc::Role::kClient;
     return rpc::RpcConnection::Connect(impl->loop.io(), master, hello)
@@ -133,15 +224,16 @@ Result<std::unique_ptr<BlockingDfs>> BlockingDfs::Connect(rpc::KjThread& loop, c
 }
 
 Result<std::unique_ptr<BlockingDfs>> BlockingDfs::On(rpc::KjThread& loop,
-                                                     const std::function<rpc::RpcConnection&()>& connection) {
-  auto owned = std::make_unique<Impl>(loop);
-  MR_RETURN_IF_ERROR(Await(loop, [&] { return owned->Begin(connection()); }));
+                                                     const std::function<rpc::RpcConnection&()>& connection,
+                                                     Wait wait) {
+  auto owned = std::make_unique<Impl>(loop, std::move(wait));
+  MR_RETURN_IF_ERROR(owned->Await([&] { return owned->Begin(connection()); }));
   return std::unique_ptr<BlockingDfs>(new BlockingDfs(std::move(owned)));
 }
 
 Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions& options, int fd) {
-  return Await(impl_->loop, [&] {
-    auto source = FdSource(fd, impl_->Poster());
+  return impl_->AwaitWrite([&] {
+    auto source = FdSource(fd, impl_->Poster(), impl_->stop);
     if (options.exact_bytes != 0) source = kj::heap<ExactSource>(kj::mv(source), options.exact_bytes);
     return impl_->client->Put(path, options, kj::mv(source));
   });
@@ -150,55 +242,59 @@ Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions
 Status BlockingDfs::PutFiles(const std::vector<LocalFile>& files, const PutOptions& options,
                              std::vector<bool>* written) {
   written->assign(files.size(), false);
-  return Await(impl_->loop, [&] { return impl_->client->PutFiles(files, options, impl_->Poster(), written); });
+  return impl_->AwaitWrite(
+      [&] { return impl_->client->PutFiles(files, options, impl_->Poster(), written, impl_->stop); });
 }
 
 Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options, std::string bytes) {
-  return Await(impl_->loop, [&] { return impl_->client->Put(path, options, StringSource(std::move(bytes))); });
+  return impl_->AwaitWrite([&] { return impl_->client->Put(path, options, StringSource(std::move(bytes))); });
 }
 
 Status BlockingDfs::GetToFd(const std::string& path, int fd, uint64_t offset, uint64_t length, uint64_t file) {
-  return Await(impl_->loop,
-               [&] { return impl_->client->Get(path, FdSink(fd, impl_->Poster()), offset, length, file); });
+  return impl_->Await(
+      [&] { return impl_->client->Get(path, FdSink(fd, impl_->Poster(), impl_->stop), offset, length, file); });
 }
 
 Result<std::string> BlockingDfs::GetBytes(const std::string& path, uint64_t offset, uint64_t length, uint64_t file) {
   std::string bytes;
   const Status status =
-      Await(impl_->loop, [&] { return impl_->client->Get(path, StringSink(&bytes), offset, length, file); });
+      impl_->Await([&] { return impl_->client->Get(path, StringSink(&bytes), offset, length, file); });
   if (!status.ok()) return status;
   return bytes;
 }
 
 Result<FileInfo> BlockingDfs::Stat(const std::string& path) {
-  return Await(impl_->loop, [&] { return impl_->client->Stat(path); });
+  return impl_->Await([&] { return impl_->client->Stat(path); });
 }
 Result<std::vector<FileInfo>> BlockingDfs::List(const std::string& path) {
-  return Await(impl_->loop, [&] { return impl_->client->List(path); });
+  return impl_->Await([&] { return impl_->client->List(path); });
 }
 Result<LocatedFile> BlockingDfs::Locate(const std::string& path, uint64_t offset, uint64_t length) {
-  return Await(impl_->loop, [&] { return impl_->client->Locate(path, offset, length); });
+  return impl_->Await([&] { return impl_->client->Locate(path, offset, length); });
 }
 Status BlockingDfs::Mkdir(const std::string& path) {
-  return Await(impl_->loop, [&] { return impl_->client->Mkdir(path); });
+  return impl_->Await([&] { return impl_->client->Mkdir(path); });
 }
 Status BlockingDfs::Remove(const std::string& path, bool recursive) {
-  return Await(impl_->loop, [&] { return impl_->client->Remove(path, recursive); });
+  return impl_->Await([&] { return impl_->client->Remove(path, recursive); });
+}
+Status BlockingDfs::RemoveWithin(const std::string& path, bool recursive, Duration limit) {
+  return impl_->Await([&] { return impl_->client->Remove(path, recursive); }, Within(limit));
 }
 Status BlockingDfs::Rename(const std::string& from, const std::string& to) {
-  return Await(impl_->loop, [&] { return impl_->client->Rename(from, to); });
+  return impl_->Await([&] { return impl_->client->Rename(from, to); });
 }
 Status BlockingDfs::SetReplication(const std::string& path, uint32_t replication) {
-  return Await(impl_->loop, [&] { return impl_->client->SetReplication(path, replication); });
+  return impl_->Await([&] { return impl_->client->SetReplication(path, replication); });
 }
 Status BlockingDfs::SetOwner(const std::string& path, const std::string& owner) {
-  return Await(impl_->loop, [&] { return impl_->client->SetOwner(path, owner); });
+  return impl_->Await([&] { return impl_->client->SetOwner(path, owner); });
 }
 Status BlockingDfs::SetReaders(const std::string& path, bool all) {
-  return Await(impl_->loop, [&] { return impl_->client->SetReaders(path, all); });
+  return impl_->Await([&] { return impl_->client->SetReaders(path, all); });
 }
 Result<StoreHealth> BlockingDfs::Health(uint32_t max_files) {
-  return Await(impl_->loop, [&] { return impl_->client->Health(max_files); });
+  return impl_->Await([&] { return impl_->client->Health(max_files); });
 }
 
 }  // namespace mr::dfs

@@ -10,12 +10,14 @@
 
 #include <kj/async-io.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/time.h"
 #include "common/io/files.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/hello.h"
@@ -65,9 +67,26 @@ class ByteSink {
   virtual ~ByteSink() = default;
   virtual kj::Promise<Status> Write(std::string bytes) = 0;
 };
-// Make a source or sink that starts at the descriptor's current position. Requires: the descriptor outlives them.
-kj::Own<ByteSource> FdSource(int fd, Pool pool);
-kj::Own<ByteSink> FdSink(int fd, Pool pool);
+// Ends reads and writes of sources and sinks that block, as those of a pipe. Thread: any.
+class Stop {
+ public:
+  Stop();
+  void Set();
+  bool IsSet() const { return set_; }
+  // Is readable once it is set.
+  int fd() const { return fd_.get(); }
+
+ private:
+  std::atomic<bool> set_ = false;
+  UniqueFd fd_;
+};
+using SharedStop = std::shared_ptr<const Stop>;
+// Make a source or sink that starts at the descriptor's current position. stop: once it is set, reads and writes end
+// with kCancelled; null: they block as the descriptor does. Requires: a descriptor given as int outlives them and their
+// closures on the pool.
+kj::Own<ByteSource> FdSource(int fd, Pool pool, SharedStop stop = nullptr);
+kj::Own<ByteSource> FdSource(UniqueFd fd, Pool pool, SharedStop stop);
+kj::Own<ByteSink> FdSink(int fd, Pool pool, SharedStop stop = nullptr);
 kj::Own<ByteSource> StringSource(std::string bytes);
 kj::Own<ByteSink> StringSink(std::string* out);
 
@@ -117,7 +136,7 @@ class DfsClient {
   // Does what BlockingDfs::PutFiles describes. Requires: all arguments outlive the promise, also if it is dropped until
   // the pool has run what it was given.
   kj::Promise<Status> PutFiles(const std::vector<LocalFile>& files, const PutOptions& options, Pool pool,
-                               std::vector<bool>* written);
+                               std::vector<bool>* written, SharedStop stop);
 
   // Reading: a whole file, or a range (length 0: to the end). file: if not 0, the version with this id (FileInfo::id),
   // whatever the path leads to now.
@@ -169,15 +188,21 @@ std::string StagingPath(const std::string& job, const std::string& attempt, cons
 std::string StagingRoot(const std::string& job);
 
 // The blocking form, for mrctl. Has a small pool. Thread: any but the loop's. Errors: each call fails with kUnavailable
-// once the connection is gone.
+// once the connection is gone, and with the error of Wait when it is given up. A file whose write was given up is not
+// visible, and does not replace another one, unless the master was already completing it.
 class BlockingDfs {
  public:
-  // Connects to a master ("host:port"). Requires: loop outlives this.
-  static Result<std::unique_ptr<BlockingDfs>> Connect(rpc::KjThread& loop, const std::string& master);
+  // Waits until a descriptor is readable. An error gives up the call that waits, and later calls that read or write
+  // descriptors fail. Thread: that of the call.
+  using Wait = std::function<Status(int fd)>;
+  // Connects to a master ("host:port"). wait: null: waits for ever. Requires: loop outlives this.
+  static Result<std::unique_ptr<BlockingDfs>> Connect(rpc::KjThread& loop, const std::string& master,
+                                                      Wait wait = nullptr);
   // Uses a connection with role kClient that is there. connection: returns it, on the loop. Requires: loop and
   // connection outlive this.
   static Result<std::unique_ptr<BlockingDfs>> On(rpc::KjThread& loop,
-                                                 const std::function<rpc::RpcConnection&()>& connection);
+                                                 const std::function<rpc::RpcConnection&()>& connection,
+                                                 Wait wait = nullptr);
   ~BlockingDfs();
 
   Result<WrittenFile> PutFd(const std::string& path, const PutOptions& options, int fd);
@@ -192,6 +217,8 @@ class BlockingDfs {
   Result<LocatedFile> Locate(const std::string& path, uint64_t offset = 0, uint64_t length = 0);
   Status Mkdir(const std::string& path);
   Status Remove(const std::string& path, bool recursive);
+  // Removes what this process made, also after Wait has given up other calls. Waits for at most this time.
+  Status RemoveWithin(const std::string& path, bool recursive, Duration limit);
   Status Rename(const std::string& from, const std::string& to);
   Status SetReplication(const std::string& path, uint32_t replication);
   Status SetOwner(const std::string& path, const std::string& owner);

@@ -32,7 +32,8 @@ struct OpenedFile {
 
 Result<OpenedFile> OpenLocal(const std::string& path) {
   OpenedFile file;
-  MR_ASSIGN_OR_RETURN(file.fd, OpenFile(path, O_RDONLY));
+  // A FIFO without a writer is opened at once; reading it waits.
+  MR_ASSIGN_OR_RETURN(file.fd, OpenFile(path, O_RDONLY | O_NONBLOCK));
   struct stat info {};
   if (::fstat(file.fd.get(), &info) != 0) return ErrnoStatus(errno, "cannot look at " + path);
   const auto size = static_cast<uint64_t>(info.st_size);
@@ -63,13 +64,14 @@ Batch ReadBatch(Batch batch, const std::vector<LocalFile>& files) {
 class ManyPuts final : private kj::TaskSet::ErrorHandler {
  public:
   ManyPuts(DfsClient& client, DfsClient::Impl& impl, const std::vector<LocalFile>& files, const PutOptions& options,
-           Pool pool, std::vector<bool>* written)
+           Pool pool, std::vector<bool>* written, SharedStop stop)
       : client_(client),
         impl_(impl),
         files_(files),
         options_(options),
         pool_(std::move(pool)),
         written_(written),
+        stop_(std::move(stop)),
         tasks_(*this) {}
 
   kj::Promise<Status> Run() {
@@ -164,10 +166,11 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
     return OnPool(pool_, [path = file.source] { return OpenLocal(path); })
         .then([this, &file](Result<OpenedFile> opened) -> kj::Promise<Status> {
           if (!opened.ok()) return opened.status();
-          auto source = opened->bytes ? StringSource(*std::move(opened->bytes)) : FdSource(opened->fd.get(), pool_);
-          return client_.Put(file.target, options_, kj::mv(source))
-              .attach(kj::heap<UniqueFd>(std::move(opened->fd)))
-              .then([](const Result<WrittenFile>& put) { return put.status(); });
+          auto source =
+              opened->bytes ? StringSource(*std::move(opened->bytes)) : FdSource(std::move(opened->fd), pool_, stop_);
+          return client_.Put(file.target, options_, kj::mv(source)).then([](const Result<WrittenFile>& put) {
+            return put.status();
+          });
         });
   }
 
@@ -185,6 +188,7 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
   const PutOptions options_;
   const Pool pool_;
   std::vector<bool>* const written_;
+  const SharedStop stop_;
   kj::Own<kj::PromiseFulfiller<Status>> ended_;
   size_t next_ = 0, batches_ = 0;
   std::deque<Left> left_;  // by batches
@@ -198,8 +202,8 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
 }  // namespace
 
 kj::Promise<Status> DfsClient::PutFiles(const std::vector<LocalFile>& files, const PutOptions& options, Pool pool,
-                                        std::vector<bool>* written) {
-  auto puts = kj::heap<ManyPuts>(*this, *impl_, files, options, std::move(pool), written);
+                                        std::vector<bool>* written, SharedStop stop) {
+  auto puts = kj::heap<ManyPuts>(*this, *impl_, files, options, std::move(pool), written, std::move(stop));
   auto& p = *puts;
   return p.Run().attach(kj::mv(puts));
 }
