@@ -37,8 +37,8 @@ rpc::KjThread& Client::loop() { return impl_->thread; }
 
 Result<std::unique_ptr<dfs::BlockingDfs>> Client::Store() {
   MR_RETURN_IF_ERROR(WaitConnected());
-  auto store =
-      dfs::BlockingDfs::On(impl_->thread, [this]() -> rpc::RpcConnection& { return *impl_->loop->connection; });
+  auto store = dfs::BlockingDfs::On(
+      impl_->thread, [this]() -> rpc::RpcConnection& { return *impl_->loop->connection; }, WaitOrGiveUp);
   if (!store.ok()) return impl_->OfMaster(store.status());
   return store;
 }

@@ -1,21 +1,16 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "common/base/text.h"
 #include "common/io/bulk_digest.h"
 #include "common/io/files.h"
-#include "common/rpc/kj_thread.h"
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/fs_copy.h"
+#include "jobs/mrctl/fs_failure.h"
 #include "jobs/mrctl/fs_glob.h"
 #include "jobs/mrctl/fs_local.h"
 #include "jobs/mrctl/fs_show.h"
@@ -325,7 +320,6 @@ class FsCommand {
     return Status::Ok();
   }
 
-  // Copies through mrctl. The target stays until the copy is complete, and is replaced in one step.
   Status Copy() {
     if (args_.size() != 2) return InvalidArgument("fs cp takes FROM and TO");
     MR_ASSIGN_OR_RETURN(const std::string from, StorePath(args_[0]));
@@ -342,33 +336,9 @@ class FsCommand {
     MR_RETURN_IF_ERROR(CheckNotStaging(to));
     if (from == to) return InvalidArgument(from + " cannot be copied to itself");
     if (there.ok() && !command_.force) return WithHint(Rejected(to + " exists"), kReplaceHint);
-    MR_RETURN_IF_ERROR(CopyBytes(info, to));
+    MR_RETURN_IF_ERROR(GivenUpWrite(CopyStoredFile(client_, store_, info, to, command_.force), to));
     Did(from, to);
     return Status::Ok();
-  }
-
-  // Reads on its own connection and threads, so that a full or empty pipe blocks one side only.
-  Status CopyBytes(const dfs::FileInfo& from, const std::string& to) {
-    MR_ASSIGN_OR_RETURN(const auto reader, dfs::BlockingDfs::Connect(client_.loop(), settings_.master));
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot make a pipe");
-    UniqueFd out(ends[0]), in(ends[1]);
-    std::signal(SIGPIPE, SIG_IGN);  // if writing fails, reading ends by EPIPE
-    Status got;
-    std::thread thread([&] {
-      got = reader->GetToFd(from.path, in.get());
-      in.reset();
-    });
-    dfs::PutOptions options;
-    options.overwrite = command_.force;
-    options.exact_bytes = from.bytes;
-    options.replication = from.replication;
-    options.block_bytes = from.block_bytes;
-    const auto written = store_.PutFd(to, options, out.get());
-    out.reset();
-    thread.join();
-    // If reading failed, the writer only knows that bytes are missing.
-    return !got.ok() && got.code() != Code::kInternal ? got : written.status();
   }
 
   Status Checksum() {
@@ -404,7 +374,7 @@ class FsCommand {
       if (source == "-") {
         if (into) return InvalidArgument("standard input needs the name of a target file");
         MR_RETURN_IF_ERROR(CheckNotStaging(target));
-        MR_RETURN_IF_ERROR(store_.PutFd(target, put_, 0).status());
+        MR_RETURN_IF_ERROR(PutFailure(GivenUpWrite(store_.PutFd(target, put_, 0).status(), target)));
         Did("-", target);
         continue;
       }
@@ -435,13 +405,25 @@ class FsCommand {
 
   Status PutFound() {
     std::vector<bool> written;
-    const Status status = store_.PutFiles(found_, put_, &written);
+    Status status = store_.PutFiles(found_, put_, &written);
+    const size_t left = static_cast<size_t>(std::count(written.begin(), written.end(), false));
+    status = GivenUpWrite(
+        status, left == 1 ? LeftFile(written) : std::to_string(left) + " files of " + std::to_string(written.size()));
     for (size_t i = 0; i < found_.size(); ++i) {
       if (written[i]) Did(found_[i].source, found_[i].target);
     }
     found_.clear();
     targets_.clear();
-    return status.code() == Code::kRejected && !command_.force ? WithHint(status, kReplaceHint) : status;
+    return PutFailure(status);
+  }
+
+  // Returns the target of the first file that was not written.
+  std::string LeftFile(const std::vector<bool>& written) const {
+    return found_[static_cast<size_t>(std::find(written.begin(), written.end(), false) - written.begin())].target;
+  }
+
+  Status PutFailure(const Status& status) {
+    return StoreFailure(client_, command_.force ? status : WithReplaceHint(status), StoreUse::kWrites);
   }
 
   Status Get() {
@@ -478,10 +460,11 @@ class FsCommand {
 
   // Writes one local file from the bytes of all parts. It becomes visible only when it is complete.
   Status GetFiles(const std::vector<StoredPart>& parts, const std::string& target) {
-    return WriteWholeFile(target, command_.force, [&](int fd) {
+    const Status written = WriteWholeFile(target, command_.force, [&](int fd) {
       for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(store_, part, fd));
       return Status::Ok();
     });
+    return GivenUpWrite(written, target);
   }
 
   Status GetMerge() {
@@ -527,7 +510,9 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
     return kExitOk;
   }
   MR_ASSIGN_OR_RETURN(const auto store, client.Store());
-  MR_RETURN_IF_ERROR(FsCommand(command, settings, client, *store).Run());
+  const Status done = FsCommand(command, settings, client, *store).Run();
+  // Writes have their own exit codes.
+  if (!done.ok()) return StoreFailure(client, done, StoreUse::kReads);
   return kExitOk;
 }
 

@@ -12,6 +12,7 @@
 #include "common/io/files.h"
 #include "common/io/input_files.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/fs_failure.h"
 #include "jobs/mrctl/fs_glob.h"
 #include "jobs/mrctl/fs_text.h"
 #include "jobs/mrctl/local_parts.h"
@@ -128,7 +129,7 @@ class LocalFs {
         },
         [&](std::string_view bytes) -> Status {
           if (people) {
-            return WriteStdout(bytes, &reader_left_);
+            return PrintPiece(bytes, &reader_left_);
           }
           text += bytes;
           if (text.size() <= kMostTextInJson) return Status::Ok();
@@ -153,10 +154,11 @@ class LocalFs {
     }
     MR_ASSIGN_OR_RETURN(const Compression compression, CompressionOfParts(names));
     if (command_.args[1] == "-") return ShowMerged(paths);
-    MR_RETURN_IF_ERROR(WriteWholeFile(command_.args[1], command_.force, [&parts](int fd) {
+    const Status written = WriteWholeFile(command_.args[1], command_.force, [&parts](int fd) {
       for (const LocalPartFile& part : parts) MR_RETURN_IF_ERROR(CopyLocalPart(part, fd));
       return Status::Ok();
-    }));
+    });
+    MR_RETURN_IF_ERROR(GivenUpWrite(written, command_.args[1]));
     const std::string note = MergedNote(compression, command_.args[1], command_.args[0]);
     if (!note.empty()) Say(settings_, note);
     PrintDone({{command_.args[0], command_.sub, command_.args[1], ""}}, settings_);

@@ -143,7 +143,7 @@ Status FsShow::Tail(const std::string& path, uint64_t lines) {
 }
 
 Status FsShow::Show(std::string_view piece, std::string* kept) {
-  if (people()) return WriteStdout(piece, &reader_left_);
+  if (people()) return PrintPiece(piece, &reader_left_);
   *kept += piece;
   return Status::Ok();
 }

@@ -6,8 +6,9 @@
 
 #include "common/io/files.h"
 #include "common/io/target_file.h"
-#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/fs_failure.h"
 #include "jobs/mrctl/part_headers.h"
+#include "jobs/mrctl/pipe_writer.h"
 #include "jobs/mrctl/stdout_reader.h"
 
 namespace mr::ctl {
@@ -49,7 +50,7 @@ Status CopyLocalPart(const LocalPartFile& part, int fd) {
   for (uint64_t offset = part.begin;;) {
     MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
     if (n == 0) return Status::Ok();
-    MR_RETURN_IF_ERROR(WriteAll(fd, std::string_view(piece.data(), n)));
+    MR_RETURN_IF_ERROR(WriteToReader(fd, std::string_view(piece.data(), n), OnInterrupt::kStop));
     offset += n;
   }
 }
@@ -73,8 +74,8 @@ Status PrintLocalParts(const std::string& directory) {
 }
 
 Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write) {
-  Status written = WriteTarget(target, overwrite, write);
-  return !overwrite && written.code() == Code::kRejected ? WithHint(written, kReplaceHint) : written;
+  const Status written = WriteTarget(target, overwrite, write);
+  return overwrite ? written : WithReplaceHint(written);
 }
 
 }  // namespace mr::ctl

@@ -35,14 +35,7 @@ Result<int> RunMrsim(std::vector<std::string> arguments, int in, const Settings&
     return WithHint(Internal("cannot start " + arguments[0] + ": " + std::strerror(error)),
                     "mrctl and mrsim must be in one directory");
   }
-  const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  const Woken woken = WaitFor(ended.get(), TimeLimit());
-  if (woken != Woken::kReady) kill(pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (woken == Woken::kInterrupted) return InterruptedStatus();
-  if (woken == Woken::kTimeout) return TimeoutStatus();
+  MR_ASSIGN_OR_RETURN(const int status, WaitForChild(pid));
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   return Internal("mrsim died of signal " + std::to_string(WTERMSIG(status)));
 }

@@ -24,10 +24,11 @@ Status WriteToReader(int fd, std::string_view bytes, OnInterrupt on_interrupt) {
   const bool file = fstat(fd, &at) == 0 && S_ISREG(at.st_mode);
   errno = 0;
   while (!bytes.empty()) {
-    const bool room = on_interrupt == OnInterrupt::kWriteWhileRoom && HasRoom(fd);
-    if (!room && WaitForRoom(fd) == Woken::kInterrupted) {
+    const bool stops = on_interrupt == OnInterrupt::kStop;
+    const Woken woken = !stops && HasRoom(fd) ? Woken::kReady : WaitForRoom(fd, stops ? TimeLimit() : std::nullopt);
+    if (woken != Woken::kReady) {
       errno = 0;
-      return InterruptedStatus();
+      return woken == Woken::kTimeout ? TimeoutStatus() : InterruptedStatus();
     }
     const std::string_view next = bytes.substr(0, file ? bytes.size() : kPipeBytes);
     errno = 0;

@@ -7,7 +7,7 @@
 
 namespace mr::ctl {
 
-// kStop: an interrupt ends the writing. kWriteWhileRoom: only if the reader takes nothing.
+// kStop: an interrupt or --timeout ends the writing. kWriteWhileRoom: only an interrupt, if the reader takes nothing.
 enum class OnInterrupt { kStop, kWriteWhileRoom };
 
 // Writes all bytes to a pipe, socket, terminal or file. Sets errno to EPIPE if the reader has closed its end, else to

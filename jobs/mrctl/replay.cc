@@ -21,13 +21,15 @@
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/verbs.h"
+#include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
 
-// Runs a program in the foreground on this terminal. out: the file of its output, or "". Returns its exit code, or 128
-// + a signal; 127: there is no such program.
-Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out) {
+// Runs a program in the foreground on this terminal. out: the file of its output, or "". interactive: an interrupt is
+// for the program alone. Returns its exit code, or 128 + a signal; 127: there is no such program. Errors: kCancelled,
+// kDeadline: it was killed.
+Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out, bool interactive) {
   std::vector<char*> words;
   words.reserve(argv.size() + 1);
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
@@ -45,7 +47,11 @@ Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out
     _exit(127);
   }
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  if (interactive) {
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+  } else {
+    MR_ASSIGN_OR_RETURN(status, WaitForChild(pid));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -103,7 +109,7 @@ Result<int> RunUnderPerf(const std::vector<std::string>& command, const std::str
                                      "199",  "--call-graph", "dwarf,16384", "--output",           data,
                                      "--"};
   record.insert(record.end(), command.begin(), command.end());
-  MR_ASSIGN_OR_RETURN(const int exit, RunHere(record, answer));
+  MR_ASSIGN_OR_RETURN(const int exit, RunHere(record, answer, false));
   if (exit == 127) {
     return WithHint(InvalidArgument("there is no perf in $PATH"), "install it (Debian: linux-perf), or omit --perf");
   }
@@ -112,7 +118,8 @@ Result<int> RunUnderPerf(const std::vector<std::string>& command, const std::str
                     "see its message above; `sysctl kernel.perf_event_paranoid` of 2 or less lets users record "
                     "their own programs");
   }
-  MR_ASSIGN_OR_RETURN(const int shown, RunHere({"perf", "script", "-i", data, "-F", "ip,sym", "--no-inline"}, text));
+  MR_ASSIGN_OR_RETURN(const int shown,
+                      RunHere({"perf", "script", "-i", data, "-F", "ip,sym", "--no-inline"}, text, false));
   if (shown != 0) return Internal("perf script exited with " + std::to_string(shown) + "; its message is above");
   FlameGraph graph;
   std::ifstream in(text);
@@ -156,13 +163,13 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
     const std::vector<std::string> gdb = {
         "gdb",  "-q",     "-iex",  "set debuginfod enabled off", "-iex", "set pagination off", "-ex", "run", "--args",
         mrtask, "replay", document};
-    MR_ASSIGN_OR_RETURN(const int exit, RunHere(gdb, ""));
+    MR_ASSIGN_OR_RETURN(const int exit, RunHere(gdb, "", true));
     if (exit == 127) return WithHint(InvalidArgument("there is no gdb in $PATH"), "install it, or omit --gdb");
     return exit == 0 ? kExitOk : kExitJobFailed;
   }
   const std::vector<std::string> watched = {mrtask, "replay", document, "watched"};
   MR_ASSIGN_OR_RETURN(const int exit, command.perf.empty()
-                                          ? RunHere(watched, answer)
+                                          ? RunHere(watched, answer, false)
                                           : RunUnderPerf(watched, answer, directory.path(), command.perf,
                                                          word + " (" + task.stage.spec.operator_name + ")", settings));
   ReplayResult result;

@@ -14,6 +14,7 @@
 #include "common/abi/operator_table.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
@@ -158,9 +159,7 @@ Result<UpstreamTasks::Running> UpstreamTasks::Start(Key key, const Needed& neede
 }
 
 Status UpstreamTasks::Await(const Running& running) {
-  int status = 0;
-  while (waitpid(running.pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  MR_ASSIGN_OR_RETURN(const int status, WaitForChild(running.pid));
   const std::string work = DirectoryOf(running.key, "work");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return RemoveTree(work);
   std::string why = "its process ended early";

@@ -15,6 +15,7 @@
 #include "common/io/files.h"
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/fs_failure.h"
 #include "jobs/mrctl/pipe_writer.h"
 #include "jobs/mrctl/wait.h"
 
@@ -22,6 +23,9 @@ namespace mr::ctl {
 namespace {
 
 constexpr size_t kPieceBytes = 1u << 20;
+// Longest waits for the removal of the stored input: usually, and after an interrupt or --timeout.
+constexpr Duration kRemoveStdin = Seconds(60);
+constexpr Duration kRemoveStdinHastily = Millis(500);
 
 // Calls take() for each piece of standard input until its end.
 Status ForEachPiece(const std::function<Status(std::string_view piece)>& take) {
@@ -68,7 +72,9 @@ Status SpoolStdin(const std::string& path) {
 StoredStdin::StoredStdin(std::unique_ptr<dfs::BlockingDfs> store, std::string path)
     : store_(std::move(store)), path_(std::move(path)) {}
 
-StoredStdin::~StoredStdin() { (void)store_->Remove(path_, false); }
+StoredStdin::~StoredStdin() {
+  (void)store_->RemoveWithin(path_, false, CheckGoingOn().ok() ? kRemoveStdin : kRemoveStdinHastily);
+}
 
 Result<std::unique_ptr<StoredStdin>> StoredStdin::Put(Client& client, const std::string& path) {
   MR_ASSIGN_OR_RETURN(auto store, client.Store());
@@ -76,7 +82,7 @@ Result<std::unique_ptr<StoredStdin>> StoredStdin::Put(Client& client, const std:
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot make a pipe");
   UniqueFd from(ends[0]), to(ends[1]);
-  // The store reads the pipe, so that an interrupt ends the copy also while standard input is silent.
+  // The store reads the pipe, so that an interrupt ends the copy while standard input is silent.
   Status put;
   std::thread copies([&] {
     put = stored->store_->PutFd(path, {}, from.get()).status();
@@ -87,6 +93,7 @@ Result<std::unique_ptr<StoredStdin>> StoredStdin::Put(Client& client, const std:
   to.reset();
   copies.join();
   const std::string what = "cannot store standard input for the job";
+  if (IsGivenUp(read)) return read;
   if (!put.ok()) return put.With(what);
   if (!read.ok()) return read;
   return stored;

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 
-#include "common/io/files.h"
 #include "jobs/mrctl/pipe_writer.h"
 
 namespace mr::ctl {
@@ -15,17 +14,11 @@ Status StdoutFailure(const Status& written) {
 
 }  // namespace
 
-Status WriteStdout(std::string_view bytes, bool* reader_left) {
-  errno = 0;
-  Status written = WriteAll(1, bytes);
-  *reader_left = !written.ok() && errno == EPIPE;
-  return written.ok() ? written : StdoutFailure(written);
-}
-
 Status PrintPiece(std::string_view piece, bool* reader_left) {
   const Status written = WriteToReader(1, piece, OnInterrupt::kStop);
   *reader_left = !written.ok() && errno == EPIPE;
-  return written.ok() || written.code() == Code::kCancelled ? written : StdoutFailure(written);
+  const bool given_up = written.code() == Code::kCancelled || written.code() == Code::kDeadline;
+  return written.ok() || given_up ? written : StdoutFailure(written);
 }
 
 }  // namespace mr::ctl

@@ -7,11 +7,9 @@
 
 namespace mr::ctl {
 
-// Writes the bytes. reader_left: set to whether the reader closed its end, such as head; that is no failure. Errors: of
-// the file system, such as a full disk.
-Status WriteStdout(std::string_view bytes, bool* reader_left);
-
-// Like WriteStdout, but ends soon after an interrupt even if the reader takes nothing. Errors: also kCancelled.
+// Writes the bytes. reader_left: set to whether the reader closed its end, such as head; that is no failure. Ends soon
+// after an interrupt or --timeout, even if the reader takes nothing. Errors: of the file system, such as a full disk;
+// kCancelled, kDeadline.
 Status PrintPiece(std::string_view piece, bool* reader_left);
 
 }  // namespace mr::ctl

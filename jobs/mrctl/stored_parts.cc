@@ -4,6 +4,7 @@
 
 #include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/stdout_reader.h"
+#include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
@@ -20,6 +21,10 @@ std::string SuccessText(dfs::BlockingDfs& store, const std::string& directory) {
 }
 
 constexpr uint64_t kPrintBytes = 8u << 20;  // read size
+
+// Longest waits for the removal of a directory: usually, and after an interrupt or --timeout.
+constexpr Duration kRemoval = Seconds(60);
+constexpr Duration kHastyRemoval = Millis(500);
 
 }  // namespace
 
@@ -61,8 +66,13 @@ Status PrintStoredParts(Client& client, const std::string& directory) {
     }
     return Status::Ok();
   }();
-  const Status removed = store->Remove(directory, true);
+  const Status removed = store->RemoveWithin(directory, true, CheckGoingOn().ok() ? kRemoval : kHastyRemoval);
   return printed.ok() ? removed : printed;
+}
+
+Status StoreFailure(Client& client, const Status& status, StoreUse use) {
+  if (status.code() != Code::kUnavailable || !client.Info().ok()) return status;
+  return {use == StoreUse::kReads ? Code::kInternal : Code::kRejected, status.message()};
 }
 
 }  // namespace mr::ctl

@@ -30,4 +30,10 @@ Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd);
 // interrupt.
 Status PrintStoredParts(Client& client, const std::string& directory);
 
+enum class StoreUse { kReads, kWrites };
+// Returns the failure of the block store with the exit code that is published for it. kUnavailable stays only if the
+// master does not answer. Otherwise blocks that cannot be read are kInternal, and blocks that no worker takes are
+// kRejected.
+Status StoreFailure(Client& client, const Status& status, StoreUse use);
+
 }  // namespace mr::ctl

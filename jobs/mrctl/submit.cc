@@ -14,6 +14,7 @@
 #include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/fs_failure.h"
 #include "jobs/mrctl/help.h"
 #include "jobs/mrctl/input_check.h"
 #include "jobs/mrctl/input_sizes.h"
@@ -529,7 +530,11 @@ class Submission {
   Status PrintResult() {
     const std::string path = UriPath(plan_.spec.output_uri);
     if (cluster_ != nullptr) return PrintLocalParts(path);
-    const Status printed = PrintStoredParts(*client_, path);
+    const Status printed = StoreFailure(*client_, PrintStoredParts(*client_, path), StoreUse::kReads);
+    if (IsGivenUp(printed)) {
+      return WithHint(printed.With("the job has succeeded, but its result was not printed to the end"),
+                      "submit it again; with --output PATH its result is kept");
+    }
     return printed.code() == Code::kUnavailable
                ? WithHint(printed, "the result may still be in " + path + ": " + CommandPrefix(settings_.master) +
                                        "fs cat " + path + " prints it, fs rm -r removes it")

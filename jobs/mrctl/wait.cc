@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <cerrno>
 
 #include "common/io/clock.h"
+#include "common/io/files.h"
 
 namespace mr::ctl {
 namespace {
@@ -23,6 +26,24 @@ void OnSignal(int) {
   interrupted = true;
   const char byte = 0;
   [[maybe_unused]] const ssize_t n = write(wake_pipe[1], &byte, 1);
+}
+
+Woken WaitForEvent(int fd, short event, std::optional<Instant> until) {
+  while (true) {
+    if (interrupted) return Woken::kInterrupted;
+    int timeout_ms = -1;
+    if (until.has_value()) {
+      const Duration left = *until - Now();
+      // Rounded up, to avoid polling with 0 just before the end.
+      timeout_ms = left.ns <= 0 ? 0 : static_cast<int>(std::min<int64_t>((left.ns + 999'999) / 1'000'000, 1 << 30));
+    }
+    pollfd fds[2] = {{wake_pipe[0], POLLIN, 0}, {fd, event, 0}};
+    const int n = poll(fds, 2, timeout_ms);
+    if (n < 0 && errno == EINTR) continue;
+    if (interrupted) return Woken::kInterrupted;
+    if (fds[1].revents != 0) return Woken::kReady;
+    if (n == 0) return Woken::kTimeout;
+  }
 }
 
 }  // namespace
@@ -44,33 +65,8 @@ void RestoreSignals() {
   signal(SIGTERM, SIG_DFL);
 }
 
-Woken WaitFor(int fd, std::optional<Instant> until) {
-  while (true) {
-    if (interrupted) return Woken::kInterrupted;
-    int timeout_ms = -1;
-    if (until.has_value()) {
-      const Duration left = *until - Now();
-      // Rounded up, to avoid polling with 0 just before the end.
-      timeout_ms = left.ns <= 0 ? 0 : static_cast<int>(std::min<int64_t>((left.ns + 999'999) / 1'000'000, 1 << 30));
-    }
-    pollfd fds[2] = {{wake_pipe[0], POLLIN, 0}, {fd, POLLIN, 0}};
-    const int n = poll(fds, 2, timeout_ms);
-    if (n < 0 && errno == EINTR) continue;
-    if (interrupted) return Woken::kInterrupted;
-    if (fds[1].revents != 0) return Woken::kReady;
-    if (n == 0) return Woken::kTimeout;
-  }
-}
-
-Woken WaitForRoom(int fd) {
-  while (true) {
-    if (interrupted) return Woken::kInterrupted;
-    pollfd fds[2] = {{wake_pipe[0], POLLIN, 0}, {fd, POLLOUT, 0}};
-    if (poll(fds, 2, -1) < 0 && errno == EINTR) continue;
-    if (interrupted) return Woken::kInterrupted;
-    if (fds[1].revents != 0) return Woken::kReady;
-  }
-}
+Woken WaitFor(int fd, std::optional<Instant> until) { return WaitForEvent(fd, POLLIN, until); }
+Woken WaitForRoom(int fd, std::optional<Instant> until) { return WaitForEvent(fd, POLLOUT, until); }
 
 void WaitOnceMore(Duration limit) {
   char bytes[16];
@@ -91,5 +87,30 @@ std::optional<Instant> Earlier(std::optional<Instant> a, std::optional<Instant> 
 
 Status InterruptedStatus() { return {Code::kCancelled, "interrupted"}; }
 Status TimeoutStatus() { return {Code::kDeadline, "--timeout expired"}; }
+
+Status WaitOrGiveUp(int fd) {
+  switch (WaitFor(fd, TimeLimit())) {
+    case Woken::kReady: break;
+    case Woken::kTimeout: return TimeoutStatus();
+    case Woken::kInterrupted: return InterruptedStatus();
+  }
+  return Status::Ok();
+}
+
+Status CheckGoingOn() {
+  if (interrupted) return InterruptedStatus();
+  return time_limit.has_value() && Now() >= *time_limit ? TimeoutStatus() : Status::Ok();
+}
+
+Result<int> WaitForChild(pid_t pid) {
+  const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const Status waited = WaitOrGiveUp(ended.get());
+  if (!waited.ok()) kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!waited.ok()) return waited;
+  return status;
+}
 
 }  // namespace mr::ctl
