@@ -170,6 +170,7 @@ int Fail(const Status& status) {
   return status.code() == Code::kInvalidArgument ? 2
          : status.code() == Code::kRejected      ? 3
          : status.code() == Code::kNotAllowed    ? 6
+         : status.code() == Code::kNotFound      ? 7
                                                  : 70;
 }
 

@@ -187,11 +187,13 @@ int Usage(const std::string& why) {
   return 2;
 }
 
-// Exit code of a worker that cannot start: 2 usage, 3 refused, 6 not allowed, 70 any other error.
+// Exit code of a worker that cannot start: 2 usage, 3 refused, 6 not allowed, 7 a named file is missing, 70 any other
+// error.
 int ExitOf(const Status& status) {
   return status.code() == Code::kInvalidArgument ? 2
          : status.code() == Code::kRejected      ? 3
          : status.code() == Code::kNotAllowed    ? 6
+         : status.code() == Code::kNotFound      ? 7
                                                  : 70;
 }
 // 5: mrtask is of another build.
