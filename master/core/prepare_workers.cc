@@ -119,7 +119,7 @@ Result<std::vector<Record>> MasterCore::PrepareForget(WorkerId id, bool force, I
   const std::string name = Name(id) + " (" + worker.name + ")";
   if (worker.alive) {
     return Rejected(name + " is " + worker.Word() +
-                    ", and only a worker that is lost or stopped can be forgotten: stop " + "its mrworker first");
+                    ", and only a worker that is lost or stopped can be forgotten: stop its mrworker first");
   }
   if (!force) {
     if (files_->in_safe_mode()) {

@@ -2,7 +2,9 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "common/base/text.h"
 
@@ -17,11 +19,12 @@ class StartWatch {
   StartWatch(const MasterCore& core, const AttemptId& attempt) : core_(core), attempt_(attempt), start_(StartNow()) {}
   // Returns when the attempt had started before the event; 0: not yet.
   Instant start() const { return start_; }
-  // Counts the start of an attempt whose end, at `end`, is its first report. took: from its start to its end, as its
-  // worker measured it. Requires: before the event.
-  void CountEnded(Instant end, Duration took, LatencyHistogram* start_times) const {
+  // Counts the start of an attempt whose end, at `end`, is its first report. took: from its start to its end, at most
+  // since its launch. A report that is late, or of another worker, is not counted. Requires: before the event.
+  void CountEnded(const Reporter& from, Instant end, Duration took, LatencyHistogram* start_times) const {
     const sched::Attempt* attempt = Find();
-    if (attempt != nullptr && start_.ns == 0) start_times->Add(end - attempt->launched_at - took);
+    if (attempt == nullptr || start_.ns != 0 || !from.Owns(*attempt) || !attempt->holds_slot()) return;
+    start_times->Add(std::max(Duration{}, end - attempt->launched_at - took));
   }
   // After the event.
   void Count(LatencyHistogram* start_times) const {
@@ -115,7 +118,6 @@ struct Reports::Feeder {
 };
 
 uint64_t Reports::Feeder::operator()(report::Finished finished) {
-  const Duration took = finished.ran + finished.waited;
   auto answer = reports.core_.PrepareFinished(from, std::move(finished), reports.clock_.Stamp());
   *verdict = answer.verdict;
   if (!answer.record) return answer.sequence;
@@ -130,7 +132,9 @@ uint64_t Reports::Feeder::operator()(report::Finished finished) {
   }
   // A short attempt ends before it reports its start, which the master then knows by the attempt's duration only.
   const StartWatch watch(reports.core_, attempt);
-  watch.CountEnded(answer.record->stamped.at, took, &reports.start_times_);
+  const auto& ended = std::get<sched::AttemptFinished>(answer.record->stamped.event);
+  const Duration took = ended.ran + ended.waited;  // each at most since the launch, whatever the worker reports
+  watch.CountEnded(from, answer.record->stamped.at, took, &reports.start_times_);
   const Driver::Fed fed = reports.driver_.Feed(*std::move(answer.record));
   *verdict = VerdictOf(attempt, fed.decisions);
   if (*verdict == Verdict::kWinner) {

@@ -23,7 +23,7 @@ namespace mr::sched {
 
 // Version of events and their meaning, stored at the journal's head. Only a build with the same number replays a soft
 // record.
-inline constexpr uint32_t kSchedulerVersion = 28;
+inline constexpr uint32_t kSchedulerVersion = 29;
 
 class State;
 

@@ -157,6 +157,7 @@ void Core::On(const OutputsLeaving& e) {
 void Core::On(const WorkerAway& e) {
   if (!Current(e.worker, e.incarnation)) return;
   state_.EditWorker(e.worker, [](Worker& w) { w.draining = true; });
+  moves.look = true;  // one place less for outputs of a worker that leaves
 }
 
 // If the worker of the other attempt drains, too, the work of both could be lost.

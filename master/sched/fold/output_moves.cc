@@ -11,8 +11,9 @@ namespace mr::sched {
 namespace {
 
 constexpr char kTried[] = "tried";  // scope of failed tries: of a job, "stage/task/generation/worker" -> when
-// Workers that are examined as targets of one output: a place is not worth a walk over a large cluster. A guess.
-constexpr int kTargetsSeen = 256;
+// Workers that stay and are examined as targets of one output: a place is not worth a walk over a large cluster. A
+// guess.
+constexpr size_t kTargetsSeen = 256;
 
 std::string TriedPrefix(const TaskId& id, uint32_t generation) {
   return std::to_string(id.stage) + "/" + std::to_string(id.task) + "/" + std::to_string(generation) + "/";
@@ -35,6 +36,9 @@ class OutputMover {
  public:
   OutputMover(const View& view, std::vector<const Worker*> leaving, Plan* plan)
       : view_(view), state_(view.state()), leaving_(std::move(leaving)), plan_(*plan) {
+    for (const auto& [id, worker] : state_.workers()) {
+      if (Stays(&worker)) staying_.push_back(&worker);
+    }
     for (const auto& [id, job] : state_.jobs()) {
       for (const AskedReplica& asked : job.asked) {
         ++asked_of_[asked.to];
@@ -76,6 +80,8 @@ class OutputMover {
     for (const Worker* worker : leaving_) Walk(*worker, {});
   }
 
+  // Some worker stays.
+  bool HasTargets() const { return !staying_.empty(); }
   // Some output found no target, or was left out by a limit.
   bool waits() const { return waits_; }
 
@@ -137,17 +143,16 @@ class OutputMover {
     auto failed = failed_.lower_bound({id, {}});
     for (; failed != failed_.end() && failed->first == id; ++failed) tried.insert(failed->second);
     if (tried.size() >= kMoveTries) return nullptr;
-    const auto& workers = state_.workers();
     const Worker* best = nullptr;
     std::tuple<uint32_t, bool, size_t> least;
-    auto it = workers.upper_bound(source.id);
-    for (int seen = 0; seen < kTargetsSeen; ++seen, ++it) {
-      if (it == workers.end()) it = workers.begin();
-      const Worker& w = it->second;
-      if (w.id == source.id) break;
+    auto it = std::upper_bound(staying_.begin(), staying_.end(), source.id,
+                               [](WorkerId a, const Worker* b) { return a < b->id; });
+    for (size_t seen = 0; seen < std::min(staying_.size(), kTargetsSeen); ++seen, ++it) {
+      if (it == staying_.end()) it = staying_.begin();
+      const Worker& w = **it;
       const bool holds = std::any_of(task.replicas.begin(), task.replicas.end(),
                                      [&](const ReplicaPlace& place) { return place.worker == w.id; });
-      if (!Stays(&w) || holds || tried.contains(w.id)) continue;
+      if (holds || tried.contains(w.id)) continue;
       const auto asked = asked_of_.find(w.id);
       const uint32_t requests = asked == asked_of_.end() ? 0 : asked->second;
       if (requests >= kMovesPerTarget) {
@@ -166,6 +171,7 @@ class OutputMover {
   const View& view_;
   const State& state_;
   const std::vector<const Worker*> leaving_;
+  std::vector<const Worker*> staying_;  // by id
   Plan& plan_;
   std::map<WorkerId, uint32_t> asked_of_, asked_from_;  // unanswered requests by target and by source
   std::set<TaskId> drafted_;
@@ -192,9 +198,8 @@ void MoveOutputs(const View& view, const MovesDue& due, const std::vector<Replic
   if (leaving.empty()) return ForgetAllTries(state, plan);
   for (const JobId job : ended) plan->ForgetAll(kTried, FactId(job));
   if (!due.any() && not_made.empty()) return;
-  const auto stays = [](const auto& entry) { return Stays(&entry.second); };
-  if (std::none_of(state.workers().begin(), state.workers().end(), stays)) return;  // the first that comes is seen
   OutputMover mover(view, std::move(leaving), plan);
+  if (!mover.HasTargets()) return;  // the first worker that comes leads to another look
   for (const ReplicaNotMade& failed : not_made) mover.NoteFailed(failed);
   for (const TaskId& id : due.outputs) mover.ForgetTries(id);
   if (due.look) {

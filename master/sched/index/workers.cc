@@ -39,8 +39,11 @@ bool WorkerIndex::BelongsElsewhere(const StageSpec& spec, const Task& task, cons
     if (better(other) && Room(other, other.used, spec.slot_kind, spec.memory_bytes)) return true;
   }
   if (task.failures < kFailuresAnywhere && task.environment_failures == 0) return false;
-  return std::any_of(workers_.begin(), workers_.end(),
-                     [&](const auto& other) { return better(other.second) && MayEverRun(spec, other.second); });
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const Worker& other = entry.second;
+    // One that refuses what it is offered may never run the task.
+    return better(other) && other.refused_in_row == 0 && MayEverRun(spec, other);
+  });
 }
 
 void WorkerIndex::RefreshWorker(Worker& w) {
