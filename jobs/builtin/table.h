@@ -164,7 +164,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     bool header = header_ && !json_ && !records_ && block.offset == 0;
     const uint64_t file = HashBytes(this->context().input_file());
     const auto take = [&](const CsvRecord& record, const char* wrong) {
-      if (std::exchange(header, false) || record.text.empty()) return;
+      if (std::exchange(header, false) || (record.text.empty() && !records_)) return;
       try {
         if (json_) ParseJson(record.text);
         if (wrong != nullptr) throw BadRecord(wrong);
@@ -192,8 +192,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     if (records_) {
       bool names = false;
       const bool row = ParseRecordRow(block.text, &names, &row_);
-      if (!row || !names) take(CsvRecord{block.text, block.text}, row ? nullptr : "the record is no row of a table");
-      return;
+      if (row && names) return ExpectSameHeader();
+      return take(CsvRecord{block.text, block.text}, row ? nullptr : "the record is no row of a table");
     }
     if (!json_) return ForEachCsvRow(text, dialect_, &row_, take);
     ForEachLine(text, [&](std::string_view line) {
@@ -230,6 +230,17 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     const uint64_t place[] = {file, this->context().upstream_task(), records_taken_++};
     return HashBytes({reinterpret_cast<const char*>(place), sizeof place});
   }
+  // Checks a header that stands between rows, in row_: files of one table can be concatenated. Errors: FinalError.
+  void ExpectSameHeader() const {
+    for (size_t i = 0; i < std::max<size_t>(row_.size(), fields_); ++i) {
+      const std::string_view here = i < row_.size() ? row_[i] : "", first = i < fields_ ? found_.columns[i].name : "";
+      if (here == first && i < std::min<size_t>(row_.size(), fields_)) continue;
+      throw FinalError(job_ + ": " + this->context().input_file() + ": headers differ: column " +
+                       std::to_string(i + 1) + " is '" + std::string(first.substr(0, 60)) + "' at first, and '" +
+                       std::string(here.substr(0, 60)) +
+                       "' in a later header; give tables with other columns to jobs of their own");
+    }
+  }
   std::string PlaceOf(const Block& block, const CsvRecord& record) {
     return this->context().input_file() + ", byte " + std::to_string(OffsetOf(block, record));
   }
@@ -240,8 +251,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     throw BadRecord("the key '" + fields_of_json_.unknown_key() +
                     "' is not among the columns that were found in a sample of the rows; declare it with --types '" +
                     fields_of_json_.unknown_key() +
-                    "=text' (or int, real), or name the columns that the job needs with "
-                    "--select");
+                    "=text' (or int, real), or name the columns that the job needs with --select");
   }
   // Filters and changes the current row. Returns false if the row is dropped. Errors: BadRecord.
   bool Transform() {

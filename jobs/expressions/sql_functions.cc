@@ -39,7 +39,7 @@ const RE2* PatternOf(sqlite3_context* context, sqlite3_value** args, int index) 
     return nullptr;
   }
   sqlite3_set_auxdata(context, index, made.release(), [](void* kept) { delete static_cast<RE2*>(kept); });
-  // SQLite deletes it at once if the argument is no constant.
+  // SQLite deletes it when the call returns, if the argument is no constant.
   const auto* kept = static_cast<const RE2*>(sqlite3_get_auxdata(context, index));
   if (kept == nullptr) sqlite3_result_error_nomem(context);
   return kept;
@@ -125,7 +125,7 @@ const TimeFormat* TimeFormatOf(sqlite3_context* context, int n, sqlite3_value** 
   }
   auto made = std::make_unique<TimeFormat>(*parsed);
   sqlite3_set_auxdata(context, 1, made.release(), [](void* kept) { delete static_cast<TimeFormat*>(kept); });
-  // SQLite deletes it at once if the argument is no constant.
+  // SQLite deletes it when the call returns, if the argument is no constant.
   const auto* kept = static_cast<const TimeFormat*>(sqlite3_get_auxdata(context, 1));
   if (kept == nullptr) sqlite3_result_error_nomem(context);
   return kept;

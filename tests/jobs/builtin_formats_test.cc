@@ -187,6 +187,15 @@ TEST(FormatsTest, WhatIsNoTableInRecordsIsRefused) {
   EXPECT_THAT(error(file({row}), {"--format", "record"}), HasSubstr("input has no table in records"));
   AppendRecordRow(true, std::vector<std::string>{"b"}, &other);
   EXPECT_THAT(error(file({header, row, other, row}), {"--format", "record"}), HasSubstr("headers differ"));
+  // Also behind many batches of rows, where no header is expected any more.
+  std::vector<std::string> many(20'000, row);
+  many.insert(many.begin(), header);
+  many.push_back(header);
+  EXPECT_EQ(error(file(many), {"--format", "record"}), "");
+  many.push_back(other);
+  EXPECT_THAT(error(file(many), {"--format", "record"}),
+              HasSubstr("headers differ: column 1 is 'a' at first, and 'b'"));
+  EXPECT_THAT(error(file({header, row, ""}), {"--format", "record"}), HasSubstr("the record is no row of a table"));
   EXPECT_THAT(error("a\n1\n", {"--format", "record", "--no-header"}),
               HasSubstr("tables in records name their columns"));
   EXPECT_THAT(error("a\n1\n", {"--output-format", "record", "--no-output-header"}),

@@ -28,7 +28,12 @@ constexpr Fit FitOf() {
   if constexpr (std::is_enum_v<From>) {
     return FitOf<std::underlying_type_t<From>, To>();
   } else if constexpr (std::is_class_v<From>) {
-    return std::is_constructible_v<To, const From&> ? Fit::kAlways : Fit::kNoNumber;
+    // Braces refuse a conversion of the class's number that narrows it.
+    if constexpr (requires(const From& v) { To{v}; }) {
+      return Fit::kAlways;
+    } else {
+      return std::is_constructible_v<To, const From&> ? Fit::kLossy : Fit::kNoNumber;
+    }
   } else if constexpr (!std::is_arithmetic_v<From>) {
     return Fit::kNoNumber;
   } else if constexpr (std::is_same_v<From, To>) {
@@ -80,15 +85,48 @@ constexpr decltype(auto) DeclaredPart(const From& v) {
 // and std::tuple would narrow them silently.
 template <class View>
 struct Braced;
+
+// A number in a list that has further lists, converted as Declared does.
+template <class T>
+struct ListedNumber {
+  template <class From>
+  constexpr ListedNumber(const From& v) : value(Declared<T>(v)) {}  // NOLINT(google-explicit-constructor)
+  T value;
+};
+
+// The parameter of a part in a list that has further lists, and what it stands for.
+template <class T>
+struct ListPart {
+  using Type = T;
+  static const T& Get(const T& part) { return part; }
+};
+template <class T>
+requires std::is_arithmetic_v<T>
+struct ListPart<T> {
+  using Type = ListedNumber<T>;
+  static T Get(const Type& part) { return part.value; }
+};
+template <class A, class B>
+struct ListPart<std::pair<A, B>> {
+  using Type = Braced<std::pair<A, B>>;
+  static const std::pair<A, B>& Get(const Type& part) { return part; }
+};
+template <class... Ts>
+struct ListPart<std::tuple<Ts...>> {
+  using Type = Braced<std::tuple<Ts...>>;
+  static const std::tuple<Ts...>& Get(const Type& part) { return part; }
+};
+
 template <template <class...> class Shape, class... Ts>
 struct Braced<Shape<Ts...>> : Shape<Ts...> {
   using View = Shape<Ts...>;
   Braced() = default;
-  Braced(const View& parts) : View(parts) {}              // NOLINT(google-explicit-constructor)
-  Braced(const Ts&... parts) requires(sizeof...(Ts) > 1)  // a list within the list
-      : View(parts...) {}
+  Braced(const View& parts) : View(parts) {}  // NOLINT(google-explicit-constructor)
+  Braced(const typename ListPart<Ts>::Type&... parts) requires(sizeof...(Ts) > 1)  // one with a list within the list
+      : View(ListPart<Ts>::Get(parts)...) {}
   template <class... From>
-  requires(sizeof...(From) == sizeof...(Ts) && sizeof...(Ts) > 1) Braced(const From&... parts)
+  requires(sizeof...(From) == sizeof...(Ts) && sizeof...(Ts) > 1 &&
+           ((std::is_arithmetic_v<Ts> || std::is_convertible_v<const From&, Ts>)&&...)) Braced(const From&... parts)
       : View(Ts(DeclaredPart<Ts>(parts))...) {}  // NOLINT(google-explicit-constructor)
 };
 

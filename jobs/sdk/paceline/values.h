@@ -115,8 +115,7 @@ class OnePass {
     if (begun_ && reader->position() != begin_) [[unlikely]] {
       throw FinalError(
           "the values of a group can be read once, and a second loop over them begins here; do all work in one loop, "
-          "or "
-          "keep what the second one needs in a std::vector");
+          "keep one iterator, or keep what the second loop needs in a std::vector");
     }
     begun_ = true;
     begin_ = reader->position();

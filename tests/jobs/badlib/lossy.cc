@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "paceline/library.h"
 
@@ -29,6 +30,8 @@ class Fits : public mr::LineMapper<std::string, int64_t> {
 
 class Lossy : public mr::LineMapper<std::pair<std::string, int64_t>, int32_t> {
  public:
+  using MorePorts = mr::Ports<mr::Records<std::string, std::pair<int64_t, std::pair<int16_t, int32_t>>>,
+                              mr::Records<std::string, std::pair<int64_t, std::vector<int64_t>>>>;
   void Map(std::string_view line, Out& out) {
     const std::string text(line);
 #if defined(FAULT_floating)
@@ -39,10 +42,17 @@ class Lossy : public mr::LineMapper<std::pair<std::string, int64_t>, int32_t> {
     out.Emit(std::pair(text, 1.9), 1);
 #elif defined(FAULT_braces)
     out.Emit({text, 1.9}, 1);
+#elif defined(FAULT_nested)
+    out.Port<std::string, std::pair<int64_t, std::pair<int16_t, int32_t>>>(1).Emit(text, {1, { 1, int64_t{1} << 40 }});
+#elif defined(FAULT_outer)
+    out.Port<std::string, std::pair<int64_t, std::pair<int16_t, int32_t>>>(1).Emit(text, {1.5, { 1, 2 }});
+#elif defined(FAULT_size)
+    out.Port<std::string, std::pair<int64_t, std::vector<int64_t>>>(2).Emit(text, {1, 5});
 #elif defined(FAULT_pointer)
     out.Emit({text, 1}, "1");
 #else
     out.Emit({text, 1}, 1);
+    out.Port<std::string, std::pair<int64_t, std::pair<int16_t, int32_t>>>(1).Emit(text, {line.size(), {1, 2}});
 #endif
   }
 };
