@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -189,6 +190,49 @@ std::string MissingColumn(std::string_view message) {
   return std::string(message.substr(0, kPrefix.size()) == kPrefix ? message.substr(kPrefix.size()) : "");
 }
 
+// Returns the TYPE of a CAST to a number by SQLite's rules of affinity, or null for other types. name: in capitals.
+const char* NumericType(const std::string& name) {
+  const auto has = [&](const char* part) { return name.find(part) != name.npos; };
+  if (has("INT")) return kCastToInteger.data();
+  if (name.empty() || has("CHAR") || has("CLOB") || has("TEXT") || has("BLOB")) return nullptr;
+  return has("REAL") || has("FLOA") || has("DOUB") ? "REAL" : kCastToNumeric.data();
+}
+
+// Returns the expression with CAST(X AS TYPE) written as CAST(cast_argument(X, 'TYPE') AS TYPE) for types of numbers.
+// SQLite's own CAST takes '1,234' for 1 and 'n/a' for 0.
+std::string WithCheckedCasts(const std::string& expression) {
+  std::string ignored;
+  const auto tokens = Tokenize(expression, &ignored);
+  std::map<size_t, std::string> inserted;  // by offset
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind != Token::Kind::kName || !SameName(tokens[i].text, "cast") || tokens[i + 1].text != "(")
+      continue;
+    size_t as = 0;
+    int depth = 1;
+    std::string type;
+    for (size_t at = i + 2; at < tokens.size() && depth > 0; ++at) {
+      depth += tokens[at].text == "(" ? 1 : tokens[at].text == ")" ? -1 : 0;
+      if (depth == 1 && tokens[at].kind == Token::Kind::kName && SameName(tokens[at].text, "as")) {
+        as = at;
+        type.clear();
+      } else if (as != 0 && depth == 1) {
+        for (const char c : tokens[at].text) type += c >= 'a' && c <= 'z' ? static_cast<char>(c - 0x20) : c;
+      }
+    }
+    const char* const to = NumericType(type);
+    if (as == 0 || to == nullptr) continue;
+    inserted[tokens[i + 1].at + 1] += std::string(kCastArgument) + "(";
+    inserted[tokens[as].at].insert(0, ", '" + std::string(to) + "') ");
+  }
+  std::string out;
+  size_t copied = 0;
+  for (const auto& [at, text] : inserted) {
+    out += expression.substr(copied, at - copied) + text;
+    copied = at;
+  }
+  return out + expression.substr(copied);
+}
+
 // Returns the expression with real numbers replaced by parameters, whose values are appended. SQLite's own conversion
 // of decimals is off by one bit for some, so that 0.1 in a column would differ from 0.1 in an expression.
 std::string WithParameters(const std::string& expression, std::vector<double>* reals) {
@@ -256,7 +300,7 @@ size_t SqlEngine::Add(const std::vector<std::string>& expressions, bool conditio
       if (expressions.size() > 1) *wrong += " in: " + expression;
       return 0;
     }
-    const std::string bound = WithParameters(expression, &reals);
+    const std::string bound = WithParameters(WithCheckedCasts(expression), &reals);
     list += list.empty() ? "" : ", ";
     list += condition ? "CASE WHEN (" + bound + ") THEN 1 ELSE 0 END" : "(" + bound + ")";
   }

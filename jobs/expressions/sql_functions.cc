@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -164,6 +165,35 @@ void TimeTextFunction(sqlite3_context* context, int n, sqlite3_value** args) {
   Give(context, text);
 }
 
+// Returns the argument of a CAST to a number. A text must be a number as a whole.
+void CastArgument(sqlite3_context* context, int, sqlite3_value** args) {
+  const int type = sqlite3_value_type(args[0]);
+  if (type != SQLITE_TEXT && type != SQLITE_BLOB) return sqlite3_result_value(context, args[0]);
+  const std::string_view all = TextOf(args[0]);
+  std::string_view text = all;
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  constexpr size_t kShownBytes = 60;
+  const std::string to(TextOf(args[1]));
+  int64_t whole = 0;
+  double real = 0;
+  if (ParseInt(text, &whole)) return sqlite3_result_int64(context, whole);
+  if (!ParseReal(text, '.', &real)) {
+    return Fail(context, "'" + std::string(all.substr(0, kShownBytes)) + "' is no number for CAST(... AS " + to +
+                             "); nullif(X, 'TEXT') makes such a text NULL, replace(X, ',', '') takes marks out");
+  }
+  constexpr double kLargest = 9223372036854775808.0;
+  if (to == kCastToInteger && !(real >= -kLargest && real < kLargest)) {
+    return Fail(context, "'" + std::string(all.substr(0, kShownBytes)) + "' is too large for CAST(... AS INTEGER)");
+  }
+  // NUMERIC is a whole number where the value is one.
+  constexpr double kExact = 4503599627370496.0;
+  if (to == kCastToNumeric && std::trunc(real) == real && std::abs(real) < kExact)
+    return sqlite3_result_int64(context, static_cast<sqlite3_int64>(real));
+  sqlite3_result_double(context, real);
+}
+
 // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), of the row's position and the number of the call.
 void Random(sqlite3_context* context, int, sqlite3_value**) {
   auto* random = static_cast<RowRandom*>(sqlite3_user_data(context));
@@ -196,6 +226,7 @@ void AddFunctions(sqlite3* db, RowRandom* random) {
       {"to_time", 2, ToTimeFunction, kPure},
       {"time_text", 1, TimeTextFunction, kPure},
       {"time_text", 2, TimeTextFunction, kPure},
+      {kCastArgument, 2, CastArgument, kPure},
       {"random", 0, Random, SQLITE_UTF8 | SQLITE_INNOCUOUS},
   };
   for (const Function& f : kFunctions) {

@@ -22,6 +22,7 @@ struct RowRandom {
 //   split_part(X, SEPARATOR, N)       part N of X, from 1, or from the end if N < 0; '' if there are fewer
 //   to_time(X [, FORMAT])             seconds since 1970 of a time, in a format of times.h; an error for other texts
 //   time_text(T [, FORMAT])           the text of such seconds, in UTC
+//   cast_argument(X, TYPE)            X; an error for a text that is no number. The engine writes it into each CAST
 //   random()                          a whole number from the row's position
 // random: must live as long as the database. Errors: throws std::bad_alloc.
 void AddFunctions(sqlite3* db, RowRandom* random);
@@ -31,6 +32,10 @@ inline constexpr std::string_view kInvalidPattern = "the pattern '";
 
 // The start of the message for a format of times that does not exist.
 inline constexpr std::string_view kInvalidTimeFormat = "the time format ";
+
+// The function that checks the argument of a CAST to a number, and values of TYPE; the third one is REAL.
+inline constexpr const char* kCastArgument = "cast_argument";
+inline constexpr std::string_view kCastToInteger = "INTEGER", kCastToNumeric = "NUMERIC";
 
 // Returns whether expressions may call a function: its result follows from its arguments, the row and the constants.
 bool MayCall(const char* function);

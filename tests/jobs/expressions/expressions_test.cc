@@ -344,10 +344,115 @@ TEST(MistakesTest, ComparisonsOfTextsWithNumbersAreRefused) {
         "9 < substr(c, 1, 2)", "(c > 5)", "CASE WHEN c > 5 THEN 1 END"}) {
     EXPECT_NE(mistake(text), "") << text;
   }
-  for (const char* text : {"a > 5", "c > '5'", "length(c) > 5", "c + 0 > 5", "CAST(c AS INTEGER) > 5", "a || c > 5 + 1",
+  for (const char* text : {"a > 5", "c > '5'", "length(c) > 5", "CAST(c AS INTEGER) > 5", "a || c > 5 + 1",
                            "CAST(strftime('%H', c) AS INTEGER) > 9", "c IS NULL", "a = 5"}) {
     EXPECT_EQ(mistake(text), "") << text;
   }
+}
+
+TEST(MistakesTest, TextsTakenForNumbersAreRefused) {
+  const auto mistake = [](const std::string& text, std::vector<Column> columns = Columns("a=int,c=text,end=text")) {
+    std::string wrong;
+    const auto tokens = Tokenize(text, &wrong);
+    return FindMistake(tokens, columns);
+  };
+  for (const char* text : {"c * 1.2",
+                           "1.2 * c",
+                           "c + 0 > 100",
+                           "a - c",
+                           "-c",
+                           "- (c)",
+                           "a + -c",
+                           "c % 2 = 1",
+                           "~c",
+                           "a | c",
+                           "c << 1",
+                           "(c) / 2",
+                           "((c)) / 2",
+                           "row.c + 1",
+                           "\"c\" + 1",
+                           "C + 1",
+                           "a || c + 1",
+                           "a * +c",
+                           "CASE WHEN a THEN 1 + c END",
+                           "coalesce(c, 0) + 1",
+                           "1 + ifnull(c, 0)",
+                           "nullif(c, '') * 2",
+                           "iif(a > 1, c, 0) * 2",
+                           "(coalesce(c, 0)) * 2",
+                           "CASE WHEN a > 1 THEN c ELSE 0 END * 2",
+                           "2 * (CASE a WHEN 1 THEN 0 ELSE c END)",
+                           "abs(c)",
+                           "round(c, 2) > 1",
+                           "round(c * 2)",
+                           "sqrt((c))",
+                           "pow(2, c)",
+                           "abs(coalesce(c, 0))",
+                           "replace(c, ',', '') * 1.2",
+                           "1 + substr(c, 1, 2)",
+                           "date(c) - date(a)"}) {
+    EXPECT_NE(mistake(text), "") << text;
+  }
+  for (const char* text : {"a * 1.2",
+                           "CAST(c AS REAL) * 1.2",
+                           "length(c) + 1",
+                           "c || a + 1",
+                           "+c = 'x'",
+                           "c -> '$.n' + 1",
+                           "1 + c ->> '$.n'",
+                           "json_extract(c, '$.n') * 2",
+                           "nullif(a, c) + 1",
+                           "iif(c = 'x', a, 0) + 1",
+                           "CASE WHEN c = 'x' THEN a ELSE 0 END * 2",
+                           "CASE c WHEN 'x' THEN 1 END + 1",
+                           "strftime('%s', c) / 60",
+                           "julianday(c) - 1",
+                           "round(a, 2)",
+                           "abs(length(c))",
+                           "date(c, '+1 day')",
+                           "instr(c, 'x') - 1",
+                           "max(c, 'x')",
+                           "(c = 'x') + 1",
+                           "c LIKE '%x%'"}) {
+    EXPECT_EQ(mistake(text), "") << text;
+  }
+  EXPECT_EQ(
+      mistake("c * 2"),
+      "it takes the text column 'c' for a number (operator *); declare --types 'c=real' (or int), convert it with "
+      "CAST(c AS REAL)");
+  EXPECT_EQ(mistake("abs(\"unit price\")", {{"unit price", Type::kText, false, "1,234.50"}}),
+            "it takes the text column 'unit price' for a number (function abs); the column is text because it has "
+            "'1,234.50'. If that stands for a missing value, give --null '1,234.50'; if it is a mistake in the data, "
+            "give --types 'unit price=real' (or int) and --max-bad-records; to convert each value, write CAST(\"unit "
+            "price\" AS REAL)");
+  EXPECT_THAT(mistake("trim(c) * 2"), HasSubstr("write CAST(trim(...) AS REAL)"));
+  EXPECT_THAT(mistake("date(c) - 1"), HasSubstr("julianday(...) gives days"));
+}
+
+TEST(CastTest, ATextThatIsNoNumberMakesTheRowBad) {
+  const auto value = [](const std::string& expression, const std::string& line) {
+    return Rows({.select = "v = " + expression}, "c=text", {line})[0];
+  };
+  EXPECT_EQ(value("CAST(c AS REAL) * 2", "1.5"), "3.0");
+  EXPECT_EQ(value("CAST(c AS REAL)", "\"\""), "") << "NULL stays NULL";
+  EXPECT_EQ(value("cast (c as int) + 1", " -12 "), "-11");
+  EXPECT_EQ(value("CAST(c AS INTEGER)", "12.9"), "12");
+  EXPECT_EQ(value("CAST(c AS INTEGER)", "1e3"), "1000") << "SQLite reads the 1 only";
+  EXPECT_EQ(value("CAST(c AS DECIMAL(10, 2))", "12.0"), "12");
+  EXPECT_EQ(value("CAST(c AS NUMERIC)", "12.5"), "12.5");
+  EXPECT_EQ(value("CAST(c AS TEXT) || CAST(CAST(c AS REAL) AS INTEGER)", "2.5"), "2.52");
+  EXPECT_EQ(value("CAST(replace(c, ',', '') AS REAL)", "\"1,234.50\""), "1234.5");
+  EXPECT_EQ(value("CAST(nullif(c, 'N/A') AS REAL)", "N/A"), "");
+  EXPECT_EQ(value("CAST(c AS INTEGER) > '5'", "10"), "1") << "a CAST keeps the affinity of its type";
+  for (const char* text : {"\"1,234.50\"", "N/A", "1_000", "inf", "12 x", "0x10", "-"}) {
+    for (const char* type : {"REAL", "INTEGER", "BIGINT", "DOUBLE PRECISION", "NUMERIC"}) {
+      EXPECT_THAT(value("CAST(c AS " + std::string(type) + ")", text), HasSubstr("is no number for CAST(... AS "))
+          << text << type;
+    }
+  }
+  EXPECT_THAT(value("CAST(c AS INTEGER)", "12345678901234567890"), HasSubstr("too large for CAST(... AS INTEGER)"));
+  EXPECT_EQ(Rows({.where = "CAST(c AS REAL) > 100"}, "c=text", {"\"1,234.50\"", "101", "99"}).size(), 2u)
+      << "a bad row and 101";
 }
 
 // ---- Against SQLite ----
