@@ -18,6 +18,8 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+constexpr std::string_view kEndError = "near \")\": syntax error";
+
 std::string Limited(std::string_view field) { return std::string(field.substr(0, 60)); }
 
 }  // namespace
@@ -41,7 +43,7 @@ std::string RowOptions::Check() const {
 
 Values RowOptions::values() const {
   Values values;
-  if (!nulls.empty()) values.nulls = nulls;
+  values.SetNulls(nulls);
   values.decimal = decimal[0];
   return values;
 }
@@ -98,6 +100,10 @@ std::string RowTransform::Explain(const std::string& option, const std::string& 
           "double quotes";
     }
     note += KeywordNote(option, wrong);
+    // The parenthesis is the engine's own.
+    if (note.empty() && wrong.starts_with(kEndError)) {
+      return option + ": the expression ends where a value is wanted" + wrong.substr(kEndError.size());
+    }
     return option + ": " + wrong + note;
   }
   std::vector<std::string> names;

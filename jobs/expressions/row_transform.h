@@ -25,7 +25,7 @@ namespace mr::expr {
 struct RowOptions {
   std::string where, select;       // empty: all rows, all columns
   std::string types;               // NAME=TYPE,...
-  std::vector<std::string> nulls;  // empty: the empty field
+  std::vector<std::string> nulls;  // fields that are NULL, beside the empty one; the first one is written for NULL
   std::string decimal = ".";
 
   // Returns whether rows are filtered, changed, or have declared types.

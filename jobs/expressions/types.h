@@ -27,6 +27,11 @@ struct Values {
   std::vector<std::string> nulls = {""};  // fields that are NULL; the first one is written for NULL
   char decimal = '.';                     // mark of real numbers in the input
 
+  // Sets the fields that are NULL to these and the empty field.
+  void SetNulls(const std::vector<std::string>& texts) {
+    nulls = texts;
+    if (!IsNull("")) nulls.emplace_back();
+  }
   bool IsNull(std::string_view field) const {
     for (const std::string& null : nulls) {
       if (field == null) return true;

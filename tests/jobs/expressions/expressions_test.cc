@@ -78,6 +78,7 @@ TEST(TypesTest, AreFoundFromAllValues) {
   EXPECT_STREQ(found({"1", "n/a"}), "text");
   EXPECT_STREQ(found({"1", "n/a"}, {.nulls = {"n/a"}}), "int");
   EXPECT_STREQ(found({"1,5", "2"}, {.decimal = ','}), "real");
+  EXPECT_STREQ(found({"1", "-", ""}, RowOptions{.nulls = {"-"}}.values()), "int");
   for (const char* text : {"", "-", "+", "0x10", "inf", "nan", "1 ", " 1", "1e999", "+-1", ".", "1.2.3", "2024-01-01"})
     EXPECT_STREQ(found({text}), "text") << text;
 }
@@ -143,6 +144,12 @@ TEST(RowTransformTest, FiltersAndComputes) {
               ElementsAre("2023-11-14|4|n.n.n.n"));
   EXPECT_THAT(Rows({.select = "s = substr(time, 12, 2), n = NULL", .nulls = {"-"}}, types, {"x,-,-,-"}),
               ElementsAre("|-"));
+}
+
+TEST(RowTransformTest, TheEmptyFieldIsNullBesideTheTextsOfNull) {
+  EXPECT_THAT(Rows({.where = "a IS NULL", .select = "a, b = a + 1, c = coalesce(c, 'none')", .nulls = {"-", "NA"}},
+                   "a=int,c=text", {"-,x", ",", "1,x", "NA,-"}),
+              ElementsAre("-|-|x", "|-|none", "NA|-|none"));
 }
 
 TEST(TimeFunctionsTest, ReadAndWriteTimes) {
@@ -316,6 +323,7 @@ TEST(RowTransformTest, RefusesWhatIsNoExpressionOverARow) {
            {"a in (select a from row)", "it has a SELECT of its own"},
            {"1) union select (2", "a parenthesis is closed that was not opened"},
            {"a = 1 order by a", "syntax error"},
+           {"a > ", "--where 'a > ': the expression ends where a value is wanted"},
            {"a = = 1", "syntax error"},
            {"load_extension('x')", "load_extension() is not available"},
            {"rowid <= 10", "rows have no rowid"},
