@@ -12,6 +12,10 @@ struct DiskRoom {
   bool no_inodes = false;  // full because no inode is free
   std::string path;        // a path on that disk; empty if it is not full
   uint64_t disk = 0;       // equal for paths on one file system of one machine (common/io/disk_id.h); 0: not known
+  // When a write found no space, by the worker's clock, if it is full for that reason alone; 0: it is not.
+  uint64_t no_space_unix_ms = 0;
+  // Why attempts cannot write where they must, though there is room: no attempts. "": they can.
+  std::string failure;
   bool operator==(const DiskRoom&) const = default;
 };
 

@@ -127,6 +127,8 @@ void Walk(W& w, Is<mr::DiskRoom> auto& room) {
   MR_WIRE(w, room.path, Path);
   MR_WIRE(w, room.no_inodes, NoInodes);
   MR_WIRE(w, room.disk, Disk);
+  MR_WIRE(w, room.failure, Failure);
+  MR_WIRE(w, room.no_space_unix_ms, NoSpaceUnixMs);
 }
 
 template <class W>

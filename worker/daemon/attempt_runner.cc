@@ -272,8 +272,17 @@ void AttemptRunner::Do(const action::Prepare&) {
                  .catch_([this](kj::Exception&& e) { Handle(event::PrepareFailed{rpc::FromException(e).message()}); }));
 }
 
+bool AttemptRunner::NoteDiskError(const std::string& message) const {
+  DiskWatch* disk = services_.disk;
+  if (disk == nullptr) return false;
+  if (disk->NoteError(message)) return true;
+  // Each further attempt would fail there, too.
+  if (disk->Doubt(message)) services_.pool.Post([disk] { disk->Look(); });
+  return false;
+}
+
 event::PrepareFailed AttemptRunner::PrepareError(const Status& status) const {
-  const bool full = services_.disk != nullptr && services_.disk->NoteError(status.message());
+  const bool full = NoteDiskError(status.message());
   return {status.message(), FailureKind::kEnvironment, full};
 }
 
@@ -461,7 +470,7 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
 }
 
 void AttemptRunner::Do(const action::ReportFailed& a) {
-  if (a.kind == FailureKind::kEnvironment && services_.disk != nullptr) services_.disk->NoteError(a.message);
+  if (a.kind == FailureKind::kEnvironment) NoteDiskError(a.message);
   const std::string message = WithInodes(a.message, services_.scratch_directory);
   LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << message;
   services_.pool.Post(

@@ -102,6 +102,8 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
     std::string library, files;
   };
   kj::Promise<Result<Needs>> GetNeeds();
+  // Returns true if the error shows that the worker's disk is full. Lets the worker check whether attempts can write.
+  bool NoteDiskError(const std::string& message) const;
   event::PrepareFailed PrepareError(const Status& status) const;
   void Tell(decltype(Report::what) what, bool final);
   void TellTallies(bool all);

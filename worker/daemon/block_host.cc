@@ -20,7 +20,8 @@ constexpr uint64_t kScrubBytes = 8 << 20;
 constexpr uint64_t kScrubPeriods = 20 * 3600;
 // A disk that turned read-only is detected within this time, even without writes. Cost: one small fsync (guess).
 constexpr Duration kProbePeriod = Seconds(10);
-constexpr Duration kReconnectPause = Millis(500);
+// Between two connections; doubles up to the longest while none is made. A registration ends it (guesses).
+constexpr Duration kReconnectPause = Millis(500), kLongestReconnectPause = Seconds(8);
 // How long Client() waits for a master that is away. At the default window the attempts of a worker without contact end
 // after as long (kReattachWindow in master/core/workers.h): what has finished meanwhile is stored when the master is
 // back. During the wait a sink holds a thread of the pool.
@@ -179,6 +180,7 @@ void BlockHost::Registered(WorkerId self, uint64_t cluster_id) {
   if (!damaged.empty()) options_.on_damaged(damaged);
   if (const std::string why = store_->DiskFailure(); !why.empty()) options_.on_disk(why);
   hello_.cluster_id = cluster_id;
+  pause_ = kReconnectPause;
   if (started_) return on_retry_->fulfill();  // the master is back
   started_ = true;
   Connect();
@@ -195,13 +197,16 @@ void BlockHost::Connect() {
                    connection_ = kj::mv(*connection);
                    auto files = connection_->Bootstrap<rpc::MasterForClient>().filesRequest().send().getFiles();
                    Connected(kj::mv(files));
+                   pause_ = kReconnectPause;
                    return connection_->OnDisconnect();
                  })
                  .then([this]() -> kj::Promise<void> {
                    if (reached_now_) Disconnected();
                    auto retry = kj::newPromiseAndFulfiller<void>();
                    on_retry_ = kj::mv(retry.fulfiller);
-                   return retry.promise.exclusiveJoin(loop_.timer().afterDelay(kReconnectPause.ns * kj::NANOSECONDS));
+                   const Duration pause = pause_;
+                   pause_ = std::min(pause_ * 2, kLongestReconnectPause);
+                   return retry.promise.exclusiveJoin(loop_.timer().afterDelay(pause.ns * kj::NANOSECONDS));
                  })
                  .then([this] { Connect(); }));
 }

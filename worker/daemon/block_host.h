@@ -79,6 +79,7 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   kj::Own<dfs::DfsClient> client_;  // from the first connection on: writers continue with the next one
   bool reached_now_ = false;
   Instant gone_at_;                                            // when the connection last broke
+  Duration pause_;                                             // before the next Connect, after one that fails
   kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before the next Connect
   kj::ForkedPromise<void> reached_{nullptr};                   // fulfilled by the next connection
   bool started_ = false, stopped_ = false;

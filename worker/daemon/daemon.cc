@@ -155,7 +155,9 @@ Status Daemon::Impl::PrepareDirectory() {
   if (host->room().tier >= 2) MR_RETURN_IF_ERROR(CloseToTaskUsers(options.data));
   blocks->KeepFree(options.min_free);
   blocks->WriteDirectly(options.direct_io);
-  disk = std::make_unique<DiskWatch>(options.data, options.min_free);
+  std::vector<DiskWatch::Place> places = {
+      {Path("scratch"), true}, {Path("log"), true}, {Path("lib")}, {Path("shuffle")}};
+  disk = std::make_unique<DiskWatch>(options.data, options.min_free, std::move(places));
   disk->Look();
   MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
   options.entry.node = certified.node;
@@ -280,7 +282,8 @@ void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, cons
   looped->fetches->SetClusterId(cluster_id);
   looped->blocks->Registered(self.id, cluster_id);
   heartbeat->Set(self, cluster_id, times.heartbeat, times.window);
-  pool.Post([path = Path("cluster_id"), cluster_id] {
+  pool.Post([path = Path("cluster_id"), cluster_id, data = options.data, master = options.master] {
+    KeepMaster(data, master);
     if (KnownCluster(path) == cluster_id) return;
     char text[20];
     std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(cluster_id));

@@ -14,6 +14,10 @@ namespace mr::worker {
 namespace {
 // A beat that is unanswered for this long means a dead connection.
 constexpr Duration kAnswerTimeout = Seconds(5);
+// After this many connections that failed in a row, a master that refuses this worker, or is gone, is tried less often.
+// The lease has run out by then, and the next registration ends the pause (guesses).
+constexpr int kQuickTries = 20;
+constexpr Duration kSlowTry = Seconds(8);
 }  // namespace
 
 struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
@@ -35,6 +39,9 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
   bool said_silent = false;
   uint64_t sequence = 0;
   bool running = false;
+  int failed = 0;     // connections in a row
+  bool slow = false;  // the next try waits for kSlowTry
+  uint64_t turn = 0;  // of the timer that makes the next beat; an older one does nothing
   kj::Own<rpc::RpcConnection> connection;
   kj::Maybe<rpc::Heartbeats::Client> master_side;
   std::unique_ptr<kj::TaskSet> tasks;
@@ -53,7 +60,26 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
   void taskFailed(kj::Exception&&) override {}
 
   void After(Duration delay) {
-    tasks->add(loop.timer().afterDelay(delay.ns * kj::NANOSECONDS).then([this] { Beat(); }));
+    tasks->add(loop.timer().afterDelay(delay.ns * kj::NANOSECONDS).then([this, mine = ++turn] {
+      if (mine != turn) return;
+      slow = false;
+      Beat();
+    }));
+  }
+
+  // The connection failed, or broke before its first answer.
+  void TryAgain() {
+    slow = ++failed > kQuickTries;
+    After(slow ? kSlowTry : std::min(period, Seconds(1)));
+  }
+
+  // The worker has registered, so the master answers.
+  void EndPause() {
+    failed = 0;
+    if (!slow) return;
+    slow = false;
+    ++turn;
+    Beat();
   }
 
   // Separate from Beat(), because a beat may stay unanswered for long.
@@ -95,6 +121,7 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
                        [this, id = self, sent,
                         lived = clock.Read(sent)](capnp::Response<rpc::Heartbeats::BeatResults> response) {
                          Heard(sent, lived);
+                         failed = 0;
                          if (response.getKnown()) contact(sent, FromWire(response.getDurable()));
                          if (!response.getKnown() && id.id == self.id) unknown(sent);
                          After(period);
@@ -102,7 +129,7 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
                        [this](kj::Exception&&) {
                          master_side = nullptr;
                          connection = nullptr;
-                         After(std::min(period, Seconds(1)));
+                         TryAgain();
                        }));
   }
 
@@ -113,7 +140,7 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
     hello.incarnation = self.incarnation;
     tasks->add(
         rpc::RpcConnection::Connect(loop.io(), master, hello).then([this](Result<kj::Own<rpc::RpcConnection>> result) {
-          if (!result.ok()) return After(std::min(period, Seconds(1)));
+          if (!result.ok()) return TryAgain();
           connection = kj::mv(*result);
           // Once per connection: on an ended connection Bootstrap() throws.
           master_side = connection->Bootstrap<rpc::Heartbeats>();
@@ -147,11 +174,10 @@ void Heartbeat::Set(const WorkerRef& self, uint64_t cluster_id, Duration period,
     const Instant now = Now();
     impl_->Heard(now, impl_->clock.Read(now));  // the registration's answer is a contact
     if (impl_->tasks == nullptr) impl_->tasks = std::make_unique<kj::TaskSet>(*impl_);
-    if (!impl_->running) {
-      impl_->running = true;
-      impl_->Beat();
-      impl_->Listen();
-    }
+    if (impl_->running) return impl_->EndPause();
+    impl_->running = true;
+    impl_->Beat();
+    impl_->Listen();
   });
 }
 

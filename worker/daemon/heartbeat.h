@@ -29,7 +29,8 @@ class Heartbeat {
             std::function<void(Instant sent, const JournalRecord& durable)> contact,
             std::function<Duration()> loop_silent, std::function<DiskRoom()> room);
   ~Heartbeat();  // joins
-  // Sets the identity, the period and the window of all further beats. window: 0 = no limit. Any thread.
+  // Sets the identity, the period and the window of all further beats, and beats soon. window: 0 = no limit. Any
+  // thread.
   void Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);
   // Returns the send time of the last beat that was answered. Any thread.
   Instant heard() const;

@@ -190,6 +190,16 @@ Result<Certified> Certify(const std::string& data, const std::string& name, cons
   return out;
 }
 
+void KeepMaster(const std::string& data, const std::string& master) {
+  const std::string path = secure::CredentialsPath(data);
+  if (!PathExists(path)) return;
+  const auto kept = ReadFile(path + kMasterFile);
+  if (kept.ok() && *kept == master + "\n") return;
+  const Status written = WriteFileDurably(path + kMasterFile, master + "\n");
+  LOG_IF(INFO, written.ok()) << "later starts use the master at " << master << " without --master, too";
+  LOG_IF(WARNING, !written.ok()) << "later starts need --master " << master << ": " << written.message();
+}
+
 struct CertificateSession::Impl {
   rpc::KjThread& loop;
   const std::string master;

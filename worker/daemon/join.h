@@ -25,10 +25,13 @@ struct Certified {
   std::string master;                       // HOST:PORT
 };
 // Loads the worker's credentials from `data`. Without any, and with a join file (a path, or - for standard input),
-// joins first. master: as given by a flag; empty: that of the join file, which is kept. Blocks. Errors: those of Join
+// joins first. master: as given by a flag; empty: the one that is kept. Blocks. Errors: those of Join
 // and rpc::NodeIdentity::Load, with what to do; kInvalidArgument: no master is named.
 Result<Certified> Certify(const std::string& data, const std::string& name, const std::string& join,
                           const std::string& master);
+
+// Keeps `master` (HOST:PORT), at which a worker with credentials has registered, as its master at later starts. Blocks.
+void KeepMaster(const std::string& data, const std::string& master);
 
 // Keeps a joined worker's credentials good while it lives. Thread: made and destroyed on the loop.
 class CertificateSession {

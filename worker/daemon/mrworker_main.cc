@@ -39,7 +39,7 @@ DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
 DEFINE_string(name, "",
               "name of this worker, which mrctl takes in place of its id: 1 to 56 letters, digits, '.', '_', '-', "
-              "beginning with a letter; unique in the cluster, and kept in --data. Default: random digits");
+              "beginning with a letter or a digit; unique in the cluster, and kept in --data. Default: random digits");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
 DEFINE_string(
     http_bind, "127.0.0.1",

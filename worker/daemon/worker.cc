@@ -27,8 +27,10 @@ void Worker::Apply(Command command) {
 
 std::string Worker::WhyNot(const LaunchCommand& launch, const StageInfo* stage) const {
   if (draining()) return "this worker is draining";
-  if (services_.disk != nullptr && services_.disk->seen().full) {
-    return "the disk with " + services_.disk->seen().path + " is full";
+  if (services_.disk != nullptr) {
+    const DiskRoom room = services_.disk->seen();
+    if (room.full) return "the disk with " + room.path + " is full";
+    if (!room.failure.empty()) return "this worker is unfit: " + room.failure;
   }
   if (!services_.self.id.valid()) return "this worker is not registered";
   if (stage == nullptr) return "this worker does not know the stage";

@@ -80,6 +80,10 @@ struct DiskRoom {
   # The disk is full because its file system has no free inode.
   disk @5 :UInt64;
   # Equal for workers whose data are on one file system of one machine; 0: not known.
+  failure @6 :Text;
+  # Why attempts cannot write in the worker's directories, though there is room; empty: they can.
+  noSpaceUnixMs @7 :UInt64;
+  # When a write found no space, if the disk is full for that reason alone; 0: it is not.
 }
 
 struct Durable {
