@@ -17,8 +17,10 @@
 
 #include "common/abi/batch.h"
 #include "common/io/files.h"
+#include "common/secure/cluster_files.h"
 #include "worker/daemon/attempt_runner.h"
 #include "worker/daemon/housekeeping.h"
+#include "worker/daemon/join.h"
 #include "worker/daemon/url_inputs.h"
 
 namespace mr::worker {
@@ -394,6 +396,19 @@ TEST_F(WorkerTest, ADirectoryThatHeldOutputsIsNotMadeAgain) {
   disk.Look();
   EXPECT_EQ(disk.seen().failure, "cannot write in " + Path("lib") + ": No such file or directory");
   EXPECT_FALSE(PathExists(Path("lib")));
+}
+
+TEST_F(WorkerTest, TheMasterOfTheLastRegistrationIsKeptBesideCredentialsOnly) {
+  const std::string credentials = secure::CredentialsPath(root_);
+  KeepMaster(root_, "old:7070");
+  EXPECT_FALSE(PathExists(credentials));
+  ASSERT_TRUE(MakeDirectories(credentials).ok());
+  for (const std::string& master : {std::string("old:7070"), std::string("new:7070")}) {
+    KeepMaster(root_, master);
+    const auto kept = ReadFile(credentials + "/master");
+    ASSERT_TRUE(kept.ok());
+    EXPECT_EQ(*kept, master + "\n");
+  }
 }
 
 // An input that changed while it was read explains whatever came of it.
