@@ -66,8 +66,8 @@ std::string WhoIsFull(const State& s) {
   if (n == 0) return "";
   if (n > kNamed) names += " and " + std::to_string(n - kNamed) + " more";
   return names + (n == 1 ? " has" : " have") +
-         " less free than is kept free (mrworker --min_free); remove what is not " +
-         "needed (`mrctl fs du /`), or add workers";
+         " less free than is kept free (mrworker --min_free), or a write there found no space a moment ago; remove " +
+         "what is not needed (`mrctl fs du /`), or add workers";
 }
 
 // Returns the targets of an open block's pipeline that have reported it. Reports of other workers count for nothing.

@@ -18,7 +18,7 @@ Check CheckPairs(const ReachFn& reach, const std::vector<WorkerStatus>& workers,
   };
   std::vector<const WorkerStatus*> here;
   for (const WorkerStatus& w : workers) {
-    if (w.state == "live" || w.state == "draining" || w.state == "full") here.push_back(&w);
+    if (w.state == "live" || w.state == "draining" || w.state == "unfit" || w.state == "full") here.push_back(&w);
   }
   const size_t step = (here.size() + kAskedWorkers - 1) / kAskedWorkers;
   std::map<std::string, std::vector<std::string>> failed;  // address -> workers that do not reach it

@@ -308,7 +308,7 @@ std::string UpTo(const std::vector<std::string>& names) {
 }
 
 Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& prefix, const std::string& master) {
-  std::vector<std::string> live, draining, excluded, distrusted, stalled, full, stopped, gone;
+  std::vector<std::string> live, draining, excluded, distrusted, stalled, unfit, full, stopped, gone;
   std::string first_draining;
   const auto verdict = [](Verdict v, const std::string& text, const std::string& next = "") {
     return Check{"workers", v, text, next};
@@ -319,6 +319,7 @@ Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& 
                   : w.state == "excluded"   ? excluded
                   : w.state == "distrusted" ? distrusted
                   : w.state == "stalled"    ? stalled
+                  : w.state == "unfit"      ? unfit
                   : w.state == "full"       ? full
                   : w.state == "stopped"    ? stopped
                                             : gone;
@@ -336,6 +337,7 @@ Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& 
                    !distrusted.empty()
                        ? "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]
                    : !draining.empty() ? prefix + "worker undrain " + first_draining
+                   : !unfit.empty()    ? prefix + "why " + unfit[0] + " shows where attempts cannot write"
                    : !excluded.empty() ? prefix + "worker include " + excluded[0]
                                        : "start one: mrworker --master " + master + " --data DIRECTORY");
   }
@@ -343,6 +345,7 @@ Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& 
   if (!draining.empty()) text += ", draining: " + UpTo(draining);
   if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
   if (!stalled.empty()) text += ", stalled (no new attempts until they make progress): " + UpTo(stalled);
+  if (!unfit.empty()) text += ", unfit (attempts cannot write there; no new attempts): " + UpTo(unfit);
   if (!full.empty()) text += ", full (neither blocks nor attempts): " + UpTo(full);
   if (!stopped.empty()) text += ", stopped after a drain: " + UpTo(stopped);
   if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
@@ -350,6 +353,7 @@ Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& 
   return verdict(Verdict::kWarn, text,
                  !gone.empty()      ? "read the log of " + gone[0] + " on its host, or start it again with its --data"
                  : !stalled.empty() ? "check load, disk and log of " + stalled[0] + " on its host"
+                 : !unfit.empty()   ? prefix + "why " + unfit[0] + " shows where attempts cannot write; check its disk"
                  : !full.empty()    ? "remove files that are not needed from the disk of " + full[0] + " (" + prefix +
                                        "why " + full[0] + " shows the free space)"
                  : !draining.empty() ? prefix + "worker show " + first_draining + " shows what it waits for; " +

@@ -307,7 +307,7 @@ std::string RenderUse(const std::vector<FileRow>& rows, bool human) {
 
 size_t TakingBlocks(const std::vector<WorkerStatus>& workers) {
   return static_cast<size_t>(std::count_if(workers.begin(), workers.end(), [](const WorkerStatus& w) {
-    return w.state == "live" || w.state == "stalled" || w.state == "distrusted";
+    return w.state == "live" || w.state == "stalled" || w.state == "distrusted" || w.state == "unfit";
   }));
 }
 

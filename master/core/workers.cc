@@ -13,6 +13,7 @@ const char* WorkerView::Word() const {
   if (distrusted()) return "distrusted";
   if (loop_stalled) return "stalled";
   if (drained_by_user || leaving) return "draining";
+  if (unfit) return "unfit";
   return full ? "full" : "live";
 }
 

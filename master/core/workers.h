@@ -78,6 +78,7 @@ struct WorkerView {
   std::string lost_why;
   DiskRoom room;
   bool full = false;             // as the scheduler and the namespace were told: neither attempts nor blocks
+  bool unfit = false;            // as the scheduler knows: attempts cannot write there (room.failure)
   bool drained_by_user = false;  // over all of its lives
   bool excluded = false;         // by an operator, over all of its lives: it may not register
   uint32_t wrong_outputs = 0;    // that its memory damaged, over all of its lives, since an operator last undrained it
@@ -100,7 +101,7 @@ struct WorkerView {
     session = number;
     epoch = master_epoch;
     last_beat = registered = loop_moved = now;
-    loop_stalled = full = false;  // its first beat says whether it is full
+    loop_stalled = full = unfit = false;  // its first beat says whether it is full or unfit
     stages.clear();
     directories.clear();
     holds.clear();
@@ -109,13 +110,13 @@ struct WorkerView {
   // Nothing that the master knows keeps new attempts from it.
   bool TakesAttempts() const { return MayTakeAttempts() && !drained_by_user && !distrusted(); }
   // The same, but for what an operator ends by `undrain`.
-  bool MayTakeAttempts() const { return alive && !away && !leaving && !loop_stalled && !full; }
+  bool MayTakeAttempts() const { return alive && !away && !leaving && !loop_stalled && !full && !unfit; }
   // Not here, and expected back: after a restart of the master, or of its own.
   bool MayReturn(Instant now) const {
     return !excluded && (away || (!alive && lost != Instant{} && now - lost < kLostGrace));
   }
-  // Returns "live", "draining", "away", "excluded", "distrusted", "stalled", "full", "stopped" (it was drained before)
-  // or "lost".
+  // Returns "live", "draining", "away", "excluded", "distrusted", "stalled", "unfit", "full", "stopped" (it was drained
+  // before) or "lost".
   const char* Word() const;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/base/text.h"
+#include "common/io/local_time.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -32,17 +33,38 @@ void RoomKeeper::NoteRoom(WorkerView* worker, const DiskRoom& room) {
   if (room.total_bytes == 0) return;  // its disk has not answered
   worker->room = room;
   worker->capacity_bytes = room.free_bytes + core_.files().UsedOn(worker->id);
+  NoteFitness(worker);
   if (room.full == worker->full) return;
   worker->full = room.full;
   const Incarnation incarnation = worker->info.incarnation;
   driver_.FeedDfs(dfs::WorkerRoom{clock_.Stamp(), worker->id, incarnation, worker->capacity_bytes, room.full});
   if (room.full) {
-    LOG(WARNING) << DescribeRoom(*worker) << ", less than it keeps free: it gets neither blocks nor attempts";
+    LOG(WARNING) << DescribeFull(*worker) << ": it gets neither blocks nor attempts";
     driver_.Feed(sched::WorkerAway{worker->id, incarnation});
     return;
   }
   LOG(INFO) << DescribeRoom(*worker) << ": it has room again";
   if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
+}
+
+void RoomKeeper::NoteFitness(WorkerView* worker) {
+  const bool unfit = !worker->room.failure.empty();
+  if (unfit == worker->unfit) return;
+  worker->unfit = unfit;
+  const Incarnation incarnation = worker->info.incarnation;
+  if (unfit) {
+    LOG(WARNING) << DescribeUnfit(*worker);
+    driver_.Feed(sched::WorkerAway{worker->id, incarnation});
+    return;
+  }
+  LOG(INFO) << Name(worker->id) << ": attempts can write there again";
+  if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
+}
+
+std::string DescribeUnfit(const WorkerView& worker) {
+  return Name(worker.id) + " (" + worker.info.address + ") " + worker.room.failure +
+         ": it gets no new attempts until attempts can write there again; next: check that disk, and restart the "
+         "worker where the directory is gone";
 }
 
 std::string DescribeRoom(const WorkerView& worker) {
@@ -51,17 +73,23 @@ std::string DescribeRoom(const WorkerView& worker) {
          (worker.room.no_inodes ? " but has no free inodes (that file system has as many files as it may)" : "");
 }
 
+std::string DescribeFull(const WorkerView& worker) {
+  return DescribeRoom(worker) + (worker.room.no_space_unix_ms == 0 ? ", less than it keeps free (mrworker --min_free)"
+                                                                   : ", and a write found no space at " +
+                                                                         LocalDateTime(worker.room.no_space_unix_ms));
+}
+
 std::string WhyNoRoom(const MasterCore& core, Instant now) {
   std::string names;
   size_t full = 0;
   for (const auto& [id, worker] : core.workers().all()) {
     if (MayHaveRoom(worker, now)) return "";
     if (!worker.alive || !worker.full || worker.drained_by_user || worker.leaving) continue;
-    if (full++ < kNamed) names += (names.empty() ? "" : ", ") + DescribeRoom(worker);
+    if (full++ < kNamed) names += (names.empty() ? "" : "; ") + DescribeFull(worker);
   }
   if (full > kNamed) names += " and " + std::to_string(full - kNamed) + " more";
   if (full == 0) return "";
-  return "No space left on device: no worker has room: " + names + ", less than is kept free (mrworker --min_free)";
+  return "No space left on device: no worker has room: " + names;
 }
 
 uint64_t RoomKeeper::ShuffleBytes(const JobView& job) const {

@@ -1,5 +1,5 @@
-// Full disks: a full worker takes neither blocks nor attempts. Where all workers are full, the waiting job with the
-// most shuffle output fails.
+// Full and failing disks: a full worker takes neither blocks nor attempts, an unfit one, on which attempts cannot
+// write, no attempts. Where all workers are full, the waiting job with the most shuffle output fails.
 #pragma once
 
 #include <string>
@@ -13,6 +13,10 @@ namespace mr::master {
 
 // Returns how much room the worker's disk has, for people.
 std::string DescribeRoom(const WorkerView& worker);
+// The same, and why that is too little. Requires: it is full.
+std::string DescribeFull(const WorkerView& worker);
+// Returns why the worker is unfit for attempts, for people. Requires: it is.
+std::string DescribeUnfit(const WorkerView& worker);
 // Returns why no worker has room; "" where a worker takes attempts, or may do so soon (it stalls, or is expected back),
 // or where something else than room keeps all from it. now: lived.
 std::string WhyNoRoom(const MasterCore& core, Instant now);
@@ -28,6 +32,8 @@ class RoomKeeper {
   void FailWithoutRoom();
 
  private:
+  // Ends the offers to a worker that has become unfit, and resumes them once attempts can write there again.
+  void NoteFitness(WorkerView* worker);
   // Returns the bytes of committed outputs that other stages of the job read.
   uint64_t ShuffleBytes(const JobView& job) const;
 

@@ -71,7 +71,8 @@ Status Driver::Open() {
   journal_ = *std::move(opened);
   const journal::Recovery& recovery = journal_->recovery();
   for (const auto& warning : journal_->read().warnings) LOG(ERROR) << "journal: " << warning;
-  LOG(INFO) << "journal: read " << journal_->read().records << " records"
+  LOG(INFO) << "journal: read up to record " << journal_->read().end.sequence << ": " << journal_->read().records
+            << " records"
             << (journal_->read().snapshot == 0 ? ""
                                                : " after the snapshot at " + std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {

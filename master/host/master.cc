@@ -253,8 +253,20 @@ uint64_t Master::StateDigest() {
 }
 
 Result<uint64_t> ReplayedDigest(const std::string& directory) {
+  // The witness first: a running master's journal has all that it names by then.
+  const std::string path = directory + "/journal_witness";
+  const auto witness = journal::WitnessFile::Read(path);
   MasterCore core({.directory = directory}, SpecOf);
-  MR_RETURN_IF_ERROR(ReadJournal(&core).status());
+  MR_ASSIGN_OR_RETURN(const journal::DirectoryRead read, ReadJournal(&core));
+  if (witness.ok() && read.end.sequence < std::max(witness->sequence, witness->reported_sequence)) {
+    const bool own = witness->sequence >= witness->reported_sequence;
+    return Corrupted("the journal in " + directory + "/journal ends with record " + std::to_string(read.end.sequence) +
+                     " of epoch " + std::to_string(read.end.epoch) + ", but " + path + " says that " +
+                     (own ? "record " + std::to_string(witness->sequence) + " was durable"
+                          : "a worker knows record " + std::to_string(witness->reported_sequence)) +
+                     ": the end is lost, or this is an older copy; nothing was changed, and a start of the master " +
+                     "refuses this directory, too; next: docs/runbook.md (The master refuses to start)");
+  }
   return core.scheduler().Digest();
 }
 

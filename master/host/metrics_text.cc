@@ -13,8 +13,8 @@ namespace {
 const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
                             JobState::kFailed,  JobState::kKilling, JobState::kKilled};
 // WorkerView::Word: those without a worker have a sample, too.
-const char* const kWorkerStates[] = {"live",    "draining", "away",    "excluded", "distrusted",
-                                     "stalled", "full",     "stopped", "lost"};
+const char* const kWorkerStates[] = {"live",    "draining", "away", "excluded", "distrusted",
+                                     "stalled", "unfit",    "full", "stopped",  "lost"};
 
 }  // namespace
 
@@ -102,8 +102,10 @@ void MetricsText::WriteQueues(rpc::MetricsWriter* out) const {
   by_queue("mr_queue_weight", "Weight of the queue.", [](const Counts& c) { return c.queue->weight; });
   by_queue("mr_queue_min_share_slots", "Minimum share of the queue.",
            [](const Counts& c) { return c.queue->min_share; });
-  by_queue("mr_queue_max_share_slots", "Maximum share of the queue; 0: no limit.",
-           [](const Counts& c) { return c.queue->max_share; });
+  const uint32_t slots = core_.scheduler().state().slots().total;
+  by_queue("mr_queue_max_share_slots",
+           "Slots that the queue may hold: its max share, or all of the cluster without one.",
+           [slots](const Counts& c) { return c.queue->max_share == 0 ? slots : std::min(c.queue->max_share, slots); });
 }
 
 // Writes the workers that are known by state, also those that went, and the space on the disks of live ones.

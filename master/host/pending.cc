@@ -1,6 +1,7 @@
 #include "master/host/pending.h"
 
 #include <algorithm>
+#include <map>
 
 #include "common/base/text.h"
 #include "master/host/disk_room.h"
@@ -19,6 +20,39 @@ bool AtMaxShare(const sched::State& state, const sched::Queue& queue) {
 
 std::string CountOf(uint32_t n, const char* word) { return std::to_string(n) + " " + word + (n == 1 ? "" : "s"); }
 
+// Returns why none of the workers takes attempts, and what to do. Requires: there is one.
+std::string WhyNoWorker(const MasterCore& core) {
+  constexpr size_t kNamed = 5;
+  struct Group {
+    size_t count = 0;
+    std::string names;
+    WorkerId first;
+  };
+  std::map<std::string, Group> groups;  // by state
+  for (const auto& [id, worker] : core.workers().all()) {
+    Group& group = groups[worker.Word()];
+    if (group.count == 0) group.first = id;
+    if (group.count++ < kNamed) group.names += (group.names.empty() ? "" : ", ") + Name(id);
+  }
+  std::string text;
+  for (auto& [word, group] : groups) {
+    if (group.count > kNamed) group.names += " and " + std::to_string(group.count - kNamed) + " more";
+    const std::string state = word == "live" ? "without slots" : word;
+    if (groups.size() == 1 && group.count == 1)
+      text = group.names + ", the only worker, is " + state;
+    else if (groups.size() == 1)
+      text = "all " + std::to_string(group.count) + " workers are " + state + ": " + group.names;
+    else
+      text += (text.empty() ? "no worker takes attempts: " : "; ") + state + ": " + group.names;
+  }
+  if (const auto it = groups.find("draining"); it != groups.end()) {
+    text += "; next: mrctl worker undrain " + Name(it->second.first);
+  } else if (const auto unfit = groups.find("unfit"); unfit != groups.end()) {
+    text += "; next: mrctl why " + Name(unfit->second.first);
+  }
+  return text;
+}
+
 std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sched::Job& job,
                       const sched::StageSpec& stage, bool* by_queue) {
   const sched::State& state = core.scheduler().state();
@@ -26,9 +60,7 @@ std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sche
   const sched::SlotKind kind = stage.slot_kind;
   if (state.slots().total == 0) {
     const std::string no_room = WhyNoRoom(core, clock.LivedBy());
-    return core.workers().NoneToCome() ? "no worker is registered"
-           : no_room.empty()           ? "no worker is there that may take them"
-                                       : no_room;
+    return core.workers().NoneToCome() ? "no worker is registered" : no_room.empty() ? WhyNoWorker(core) : no_room;
   }
   // Before the slots of the cluster: with more of them the queue would get none.
   if (AtMaxShare(state, queue)) {

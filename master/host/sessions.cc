@@ -184,11 +184,14 @@ void Sessions::Drain(WorkerId id, bool on, std::function<void(Changed)> reply) {
   auto records = core_.PrepareDrain(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
-  const uint64_t sequence = driver_.FeedAll(*std::move(records));
   WorkerView* worker = core_.workers().Find(id);
-  if (worker->alive && !worker->leaving) {
-    dispatcher_.Send(worker, 16, [on] { return command::Drain{on}; });
-  }
+  const auto send = [&] {
+    if (worker->alive && !worker->leaving) dispatcher_.Send(worker, 16, [on] { return command::Drain{on}; });
+  };
+  // The worker refuses attempts that reach it before the end of its drain.
+  if (!on) send();
+  const uint64_t sequence = driver_.FeedAll(*std::move(records));
+  if (on) send();
   driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 

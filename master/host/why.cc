@@ -133,10 +133,9 @@ Result<std::vector<std::string>> WhyReader::WhyNow(WorkerId id) {
   }
   std::vector<std::string> head = {first};
   if (const std::string lives = LivesOf(*worker); !lives.empty()) head.push_back(lives);
+  if (worker->unfit) head.push_back(DescribeUnfit(*worker));
   if (worker->full) {
-    head.push_back(DescribeRoom(*worker) +
-                   ", less than it keeps free (mrworker --min_free): it gets neither blocks "
-                   "nor attempts until it has room again");
+    head.push_back(DescribeFull(*worker) + ": it gets neither blocks nor attempts until it has room again");
   }
   if (worker->drained_by_user && worker->alive) {
     const DrainReport report = *drains_.DrainOf(id);

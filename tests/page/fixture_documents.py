@@ -7,7 +7,7 @@ import re
 
 NOW = 1_790_000_000_000
 HOSTILE = "</script><img src=x onerror=alert(1)>{{script}}\u202e\x01\x1b[31m & \"quotes\" <!--"
-STATES = ["draining", "away", "excluded", "distrusted", "stalled", "full", "stopped", "lost"]
+STATES = ["draining", "away", "excluded", "distrusted", "stalled", "unfit", "full", "stopped", "lost"]
 
 
 def error(message):

@@ -2,7 +2,7 @@
 
 const kWorkerStates = {
   live: ["", "good"], draining: ["▽", "warn"], away: ["○", "warn"], excluded: ["⊘", "warn"], distrusted: ["?", "bad"],
-  stalled: ["…", "warn"], full: ["▣", "warn"], stopped: ["□", "warn"], lost: ["✕", "bad"],
+  stalled: ["…", "warn"], unfit: ["✗", "bad"], full: ["▣", "warn"], stopped: ["□", "warn"], lost: ["✕", "bad"],
 };
 
 // A master of a later release may have other states.

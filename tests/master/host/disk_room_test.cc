@@ -124,6 +124,40 @@ TEST_F(DiskRoomTest, AWorkerThatRegistersAgainIsFullByItsNextBeat) {
   EXPECT_FALSE(MayStart('b'));
 }
 
+TEST_F(DiskRoomTest, AWorkerOnWhichAttemptsCannotWriteGetsNoneUntilTheyCan) {
+  const auto beat = [this](const std::string& failure) {
+    DiskRoom room{50 * kGiB, 100 * kGiB};
+    room.failure = failure;
+    EXPECT_TRUE(host_->sessions().Beat(Of('b').id, Of('b').info.incarnation, {}, room));
+  };
+  beat("cannot write in /data/b/scratch: Read-only file system");
+  EXPECT_EQ(States(), "live unfit");
+  EXPECT_TRUE(MayStart('a'));
+  EXPECT_FALSE(MayStart('b'));
+  const auto why = host_->why().Why(Name(Of('b').id), Everything());
+  ASSERT_TRUE(why.ok());
+  EXPECT_THAT(*why, testing::Contains(HasSubstr("cannot write in /data/b/scratch: Read-only file system: it gets no")));
+  // A drain that ends meanwhile gives it no attempts either.
+  host_->sessions().Drain(Of('b').id, true, [](Status) {});
+  EXPECT_EQ(States(), "live draining");
+  host_->sessions().Drain(Of('b').id, false, [](Status) {});
+  EXPECT_EQ(States(), "live unfit");
+  EXPECT_FALSE(MayStart('b'));
+  beat("");
+  EXPECT_EQ(States(), "live live");
+  EXPECT_TRUE(MayStart('b'));
+}
+
+TEST_F(DiskRoomTest, AWorkerThatIsFullByAFailedWriteSaysSo) {
+  DiskRoom room{50 * kGiB, 100 * kGiB, true, false, "/data/b"};
+  room.no_space_unix_ms = 1'000'000'000'000;
+  EXPECT_TRUE(host_->sessions().Beat(Of('b').id, Of('b').info.incarnation, {}, room));
+  const auto why = host_->why().Why(Name(Of('b').id), Everything());
+  ASSERT_TRUE(why.ok());
+  EXPECT_THAT(*why, testing::Contains(HasSubstr("50 GiB of 100 GiB free in /data/b, and a write found no space at ")));
+  EXPECT_THAT(*why, testing::Not(testing::Contains(HasSubstr("less than it keeps free"))));
+}
+
 TEST_F(DiskRoomTest, BlocksGoWhereThereIsRoom) {
   Run(Seconds(1), false, true);
   uint64_t lease = 0;

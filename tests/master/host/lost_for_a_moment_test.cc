@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/master/host/host_fixture.h"
 
 namespace mr::master {
@@ -62,6 +65,46 @@ TEST_F(LostForAMomentTest, AStalledWorkerThatAnOperatorDrainedBringsNoRoom) {
   On([this] { host_->sessions().Drain(Of('b').id, true, [](const Status&) {}); });
   Run(Seconds(5), [this] { Beat('a', true), Beat('b', false, Seconds(6)); });
   EXPECT_THAT(StateOf(job_), StartsWith("FAILED: "));
+}
+
+TEST_F(LostForAMomentTest, AJobWithoutAWorkerThatTakesTasksNamesTheirStates) {
+  const auto why = [this] {
+    std::string text;
+    On([&] {
+      const auto lines = host_->why().Why(Name(job_), Everything());
+      ASSERT_TRUE(lines.ok()) << lines.status().ToString();
+      for (const std::string& line : *lines) text += line + "\n";
+    });
+    return text;
+  };
+  On([this] {
+    for (const char name : {'a', 'b'}) host_->sessions().Drain(Of(name).id, true, [](const Status&) {});
+  });
+  Run(Seconds(1), [this] { Beat('a'), Beat('b'); });
+  EXPECT_THAT(why(), HasSubstr("all 2 workers are draining: w1, w2; next: mrctl worker undrain w1"));
+}
+
+TEST_F(LostForAMomentTest, AWorkerHearsOfTheEndOfItsDrainBeforeItGetsAttempts) {
+  On([this] {
+    host_->sessions().RegisterAnswered('a');
+    host_->sessions().Drain(Of('a').id, true, [](const Status&) {});
+    host_->sessions().Drain(Of('b').id, true, [](const Status&) {});
+  });
+  Run(Seconds(1), [this] { Beat('a'), Beat('b'); });
+  std::vector<rpc::Command::Which> sent;
+  outlets_.applied = [&sent](uint64_t session, const master::Message& batch) {
+    if (session != 'a') return;
+    for (const auto command : batch->getRoot<rpc::CommandBatch>().asReader().getCommands())
+      sent.push_back(command.which());
+  };
+  On([this] { host_->sessions().Drain(Of('a').id, false, [](const Status&) {}); });
+  On([] {});
+  const auto drain = std::find(sent.begin(), sent.end(), rpc::Command::DRAIN);
+  const auto launch = std::find(sent.begin(), sent.end(), rpc::Command::LAUNCH);
+  ASSERT_NE(drain, sent.end());
+  ASSERT_NE(launch, sent.end());
+  EXPECT_LT(drain, launch);
+  outlets_.applied = nullptr;
 }
 
 class LargestWorkerTest : public test::HostFixture {};
