@@ -243,6 +243,12 @@ class FsCommand {
       Say(settings_, path + " is to have " + word + (replicas == 1 ? " replica" : " replicas") +
                          " of each block: mrctl fs stat shows how many there are");
     }
+    NoteMissingWorkers(replicas);
+    return Status::Ok();
+  }
+
+  // Prints a note where fewer workers take blocks than a block is to have replicas.
+  void NoteMissingWorkers(uint32_t replicas) {
     const auto workers = client_.Workers();
     const size_t able = workers.ok() ? TakingBlocks(*workers) : replicas;
     if (able < replicas) {
@@ -250,7 +256,6 @@ class FsCommand {
                          " blocks now, and each holds one replica of a block at most: the others are made when there "
                          "are more workers");
     }
-    return Status::Ok();
   }
 
   // Sets that of a file, or of all files below a directory.
@@ -383,7 +388,9 @@ class FsCommand {
       MR_RETURN_IF_ERROR(FindFiles(
           source, into ? Join(target, name.empty() ? BaseName(stdfs::canonical(source).string()) : name) : target));
     }
-    return PutFound();
+    MR_RETURN_IF_ERROR(PutFound());
+    if (put_.replication != 0) NoteMissingWorkers(put_.replication);
+    return Status::Ok();
   }
 
   // Makes the directories of a tree, and gathers its files.

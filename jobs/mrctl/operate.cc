@@ -309,7 +309,7 @@ std::string UpTo(const std::vector<std::string>& names) {
 
 Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& prefix, const std::string& master) {
   std::vector<std::string> live, draining, excluded, distrusted, stalled, unfit, full, stopped, gone;
-  std::string first_draining;
+  std::string first_draining, first_safe;  // of those that drain
   const auto verdict = [](Verdict v, const std::string& text, const std::string& next = "") {
     return Check{"workers", v, text, next};
   };
@@ -325,6 +325,7 @@ Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& 
                                             : gone;
     those.push_back(w.safe_to_stop ? w.id + " (safe to stop)" : w.id);
     if (w.state == "draining" && first_draining.empty()) first_draining = w.id;
+    if (w.state == "draining" && w.safe_to_stop && first_safe.empty()) first_safe = w.id;
   }
   if (live.empty() && !full.empty() && full.size() + gone.size() + stopped.size() == workers.size()) {
     return verdict(Verdict::kFail,
@@ -356,6 +357,8 @@ Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& 
                  : !unfit.empty()   ? prefix + "why " + unfit[0] + " shows where attempts cannot write; check its disk"
                  : !full.empty()    ? "remove files that are not needed from the disk of " + full[0] + " (" + prefix +
                                        "why " + full[0] + " shows the free space)"
+                 : !first_safe.empty() ? "stop " + first_safe + " on its host, as it is drained; or " + prefix +
+                                             "worker undrain " + first_safe + " to let it work again"
                  : !draining.empty() ? prefix + "worker show " + first_draining + " shows what it waits for; " +
                                            prefix + "worker undrain " + first_draining + " to let it work again"
                                      : prefix + "worker include " + excluded[0] + " when it is repaired");

@@ -226,7 +226,9 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     if (name == "mkdir")
       app->add_flag("-p,--parents", c->parents, "Accept existing directories (missing parents are always created)");
     if (name == "put") {
-      app->add_option("--replication", c->replication, "Replicas of each block")->type_name("N");
+      app->add_option("--replication", c->replication, "Replicas of each block (default: the cluster's)")
+          ->check(CLI::Range(1, 1 << 20).description(""))
+          ->type_name("N");
       app->add_option("--block-size", c->block_size, "Size of a block, such as 64m")->type_name("SIZE");
     }
     if (name == "head" || name == "tail")

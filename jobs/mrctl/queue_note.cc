@@ -35,7 +35,8 @@ std::string SlotsText(uint64_t n) { return std::to_string(n) + (n == 1 ? " slot"
 std::string NewQueueNote(const std::string& queue, const std::vector<QueueStatus>& known, const std::string& prefix) {
   if (queue.empty() || queue == "default" || Knows(known, queue)) return "";
   return "queue '" + queue + "' is new: weight 1, no min share, no max share" + KnownQueues(queue, known) +
-         "; it ends with its last job, unless `" + prefix + "queue set " + queue + "` gives it other settings";
+         "; it ends with its last job, unless `" + prefix + "queue set " + queue +
+         " --weight N` gives it another weight";
 }
 
 std::vector<std::string> QueueSetNotes(const QueueStatus& now, const std::vector<QueueStatus>& known, uint64_t slots,

@@ -67,7 +67,7 @@ Status PrintStoredParts(Client& client, const std::string& directory) {
     return Status::Ok();
   }();
   const Status removed = store->RemoveWithin(directory, true, CheckGoingOn().ok() ? kRemoval : kHastyRemoval);
-  return printed.ok() ? removed : printed;
+  return printed.ok() ? removed.With("cannot remove " + directory) : printed;
 }
 
 Status StoreFailure(Client& client, const Status& status, StoreUse use) {

@@ -133,12 +133,12 @@ TEST_F(InterruptsTest, AReaderThatTakesNothingIsNotWaitedFor) {
   SpawnOptions options;
   options.stdout_path = Path("fifo");
   const UniqueFd both(::open(Path("fifo").c_str(), O_RDWR | O_CLOEXEC));
-  for (const std::string path : {"/large", "file://" + Path("large")}) {
+  for (const std::string& path : {std::string("/large"), "file://" + Path("large")}) {
     auto cat = Process::Spawn({BinaryDirectory() + "/mrctl", "--master", cluster_->master_address(), "fs", "cat", path},
                               options);
     ASSERT_TRUE(cat.ok());
     pollfd full{both.get(), POLLOUT, 0};
-    ASSERT_TRUE(Until([&] { return ::poll(&full, 1, 0) == 0; })) << "the pipe is not full";
+    ASSERT_TRUE(Until([&] { return Catches(cat->pid(), SIGINT) && ::poll(&full, 1, 0) == 0; })) << "the pipe has room";
     cat->Signal(SIGINT);
     EXPECT_EQ(cat->Wait(kSoon), 130) << path;
   }

@@ -32,6 +32,8 @@ class GivenUpTest : public testing::Test {
     in_.reset(ends[1]);
   }
 
+  ~GivenUpTest() noexcept override {}
+
   // Waits for the answer, or until given_up_when_ holds.
   Status Wait(int fd) const {
     pollfd at{fd, POLLIN, 0};

@@ -144,6 +144,16 @@ TEST(OperateTest, AWorkerThatWasStoppedAfterItsDrainIsNoProblem) {
   EXPECT_EQ(WorkersCheck(workers, "mrctl ", "m:7070").verdict, Verdict::kFail) << "none is left";
 }
 
+TEST(OperateTest, ADrainedWorkerThatIsSafeToStopIsToBeStopped) {
+  std::vector<WorkerStatus> workers(3);
+  for (const size_t i : {0, 1, 2}) workers[i].id = "w" + std::to_string(i + 1);
+  workers[0].state = "live";
+  workers[1].state = workers[2].state = "draining";
+  EXPECT_EQ(WorkersCheck(workers, "mrctl ", "m:7070").next.find("mrctl worker show w2 shows what it waits for"), 0u);
+  workers[2].safe_to_stop = true;
+  EXPECT_EQ(WorkersCheck(workers, "mrctl ", "m:7070").next.find("stop w3 on its host"), 0u);
+}
+
 TEST(DrainRateTest, ShowsTheTimeLeftAtTheRateOfTheLastHalfMinute) {
   DrainRate rate;
   const auto at = [](int64_t seconds) { return Instant{} + Seconds(seconds); };

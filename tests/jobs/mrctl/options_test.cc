@@ -188,6 +188,13 @@ TEST(HelpTest, WrapsAtWordsAndKeepsLongOnes) {
   EXPECT_EQ(Wrapped("", 8, 2), "");
 }
 
+TEST(OptionsTest, APutTakesOneReplicaOrMore) {
+  EXPECT_FALSE(ParseCommandLine({"fs", "put", "--replication", "0", "in", "/in"}).ok());
+  const auto put = ParseCommandLine({"fs", "put", "--replication", "1", "in", "/in"});
+  ASSERT_TRUE(put.ok()) << put.status().ToString();
+  EXPECT_EQ(put->replication, 1);
+}
+
 TEST(OptionsTest, OfAQueueOnlyWhatIsGivenIsSet) {
   const Command c = Parse({"queue", "set", "night", "--weight", "2.5", "--max-share", "7"});
   EXPECT_EQ(c.verb, "queue");

@@ -11,7 +11,7 @@ TEST(QueueNoteTest, AMistypedQueueIsNamedWithTheOnesThatThereAre) {
   const std::vector<QueueStatus> known = {{.name = "adhoc"}, {.name = "default"}};
   EXPECT_EQ(NewQueueNote("adhco", known, "mrctl "),
             "queue 'adhco' is new: weight 1, no min share, no max share (did you mean 'adhoc'?); known queues: adhoc, "
-            "default; it ends with its last job, unless `mrctl queue set adhco` gives it other settings");
+            "default; it ends with its last job, unless `mrctl queue set adhco --weight N` gives it another weight");
   EXPECT_EQ(NewQueueNote("adhoc", known, "mrctl "), "");
   EXPECT_EQ(NewQueueNote("", known, "mrctl "), "") << "the default queue";
   EXPECT_EQ(NewQueueNote("default", {}, "mrctl "), "");
