@@ -157,5 +157,21 @@ TEST(ValuesTest, ALookAtTheFirstValueBeforeTheLoopLosesNothing) {
   EXPECT_THAT((test.Emitted<std::string, int64_t>()), ElementsAre(Pair("a", 103), Pair("b", 307)));
 }
 
+void AddSizes(Library& converting) {
+  const auto map = [](std::string_view line, auto& out) { out.Emit("line", static_cast<int>(line.size())); };
+  const auto sizes = converting.MapLines<std::string, uint8_t>("my.sizes", map);
+  converting.AddJob("sizes", "", [=](JobPlan& plan) { plan.Map("size", sizes).ReadFiles().WriteFiles("record"); });
+}
+
+TEST(LocalJobTest, AFailureNamesOperatorStageAndRecord) {
+  const mr_library* const table = sdk::MakeLibrary(&AddSizes);
+  LocalJob job(table, {.split_bytes = 1 << 20});
+  EXPECT_EQ(job.Input("in", "a\n").Run("sizes").Failure(), "");
+  LocalJob wide(table, {.split_bytes = 1 << 20});
+  EXPECT_THAT(
+      wide.Input("in", "ab\n" + std::string(300, 'x') + "\n").Run("sizes").Failure(),
+      testing::StartsWith("operator 'my.sizes' of stage 'size' failed at in, byte 3: the number 300 does not "));
+}
+
 }  // namespace
 }  // namespace mr
