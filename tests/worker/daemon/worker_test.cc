@@ -17,10 +17,8 @@
 
 #include "common/abi/batch.h"
 #include "common/io/files.h"
-#include "common/secure/cluster_files.h"
 #include "worker/daemon/attempt_runner.h"
 #include "worker/daemon/housekeeping.h"
-#include "worker/daemon/join.h"
 #include "worker/daemon/url_inputs.h"
 
 namespace mr::worker {
@@ -349,66 +347,21 @@ TEST_F(WorkerTest, AfterAWriteWithoutSpaceNothingIsLaunchedUntilTheDiskHasRoom) 
   loop_.Run([&] { services_->disk = nullptr; });
 }
 
-TEST_F(WorkerTest, AMissingScratchDirectoryIsMadeAgainOnceAnAttemptFailedThere) {
+TEST_F(WorkerTest, AnAttemptThatFailsInADirectoryHasItCheckedAndNothingIsLaunchedWhileItCannotBeUsed) {
   DiskWatch disk(root_, 0, {{Path("scratch"), true}});
-  ASSERT_EQ(chmod(Path("scratch").c_str(), 0711), 0);
   disk.Look();
   loop_.Run([&] { services_->disk = &disk; });
-  ASSERT_TRUE(RemoveTree(Path("scratch")).ok());
   Apply(MapStage());
   Apply(LaunchOf(Map(0)));
   WaitFor<report::Started>(Map(0));
-  EndWith(Map(0), TaskEnd::kEnvironment, "cannot make a temporary file in " + Path("scratch") + ": No such file");
-  WaitFor<report::Failed>(Map(0));
-  pool_.Finish();
-  struct stat info {};
-  ASSERT_EQ(stat(Path("scratch").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 07777, 0711u) << "users of tasks may pass as before";
-  EXPECT_EQ(disk.seen().failure, "");
-  loop_.Run([&] { services_->disk = nullptr; });
-}
-
-TEST_F(WorkerTest, NothingIsLaunchedWhileAttemptsCannotWrite) {
-  DiskWatch disk(root_, 0, {{Path("scratch"), true}, {Path("shuffle")}});
-  disk.Look();
-  EXPECT_EQ(disk.seen().failure, "");
-  loop_.Run([&] { services_->disk = &disk; });
   ASSERT_TRUE(RemoveTree(Path("scratch")).ok());
   ASSERT_TRUE(WriteFileDurably(Path("scratch"), "no directory").ok());
-  disk.Look();
-  const std::string why = "cannot write in " + Path("scratch") + ": Not a directory";
-  EXPECT_EQ(disk.seen().failure, why);
-  EXPECT_FALSE(disk.seen().full);
-  Apply(MapStage());
-  Apply(LaunchOf(Map(0)));
-  EXPECT_EQ(WaitFor<report::Refused>(Map(0)).why, "this worker is unfit: " + why);
-  ASSERT_EQ(unlink(Path("scratch").c_str()), 0);
-  disk.Look();
-  EXPECT_EQ(disk.seen().failure, "");
+  EndWith(Map(0), TaskEnd::kEnvironment, "cannot make a temporary file in " + Path("scratch") + ": Not a directory");
+  WaitFor<report::Failed>(Map(0));
+  pool_.Finish();
   Apply(LaunchOf(Map(1)));
-  WaitFor<report::Started>(Map(1));
+  EXPECT_THAT(WaitFor<report::Refused>(Map(1)).why, testing::HasSubstr("unfit: cannot write in " + Path("scratch")));
   loop_.Run([&] { services_->disk = nullptr; });
-}
-
-TEST_F(WorkerTest, ADirectoryThatHeldOutputsIsNotMadeAgain) {
-  DiskWatch disk(root_, 0, {{Path("lib")}});
-  ASSERT_TRUE(RemoveTree(Path("lib")).ok());
-  disk.Look();
-  EXPECT_EQ(disk.seen().failure, "cannot write in " + Path("lib") + ": No such file or directory");
-  EXPECT_FALSE(PathExists(Path("lib")));
-}
-
-TEST_F(WorkerTest, TheMasterOfTheLastRegistrationIsKeptBesideCredentialsOnly) {
-  const std::string credentials = secure::CredentialsPath(root_);
-  KeepMaster(root_, "old:7070");
-  EXPECT_FALSE(PathExists(credentials));
-  ASSERT_TRUE(MakeDirectories(credentials).ok());
-  for (const std::string& master : {std::string("old:7070"), std::string("new:7070")}) {
-    KeepMaster(root_, master);
-    const auto kept = ReadFile(credentials + "/master");
-    ASSERT_TRUE(kept.ok());
-    EXPECT_EQ(*kept, master + "\n");
-  }
 }
 
 // An input that changed while it was read explains whatever came of it.
