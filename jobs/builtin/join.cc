@@ -81,7 +81,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
  private:
   // Emits a right row with its partners. Returns false if it has none.
   bool Probe(uint64_t hash, std::string_view key, std::string_view rest, Out& out) {
-    const uint32_t first = table_.Find(hash, key);
+    const uint32_t first = output_.IsNull(key) ? RowTable::kNone : table_.Find(hash, key);
     if (first == RowTable::kNone) return false;
     if (kind_ != JoinKind::kInner && kind_ != JoinKind::kRight) table_.Mark(first);
     if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) return true;
@@ -195,7 +195,9 @@ void AddJoin(Library& library) {
           "  --on COLUMN            column that both inputs have\n"
           "  --left-on COLUMN, --right-on COLUMN   columns with different names\n"
           "  --type TYPE            inner (the default), left, right, full, semi (left rows with a partner) or anti\n"
-          "                         (left rows without one)\n"
+          "                         (left rows without one). A missing key (an empty field, or --null) has no "
+          "partner,\n"
+          "                         as in SQL\n"
           "  --broadcast-bytes SIZE largest side that is sent to all tasks (.gz and .zst count four times); the other\n"
           "                         side is then not shuffled, and submit's --reduces has no effect. 0: never.\n"
           "                         Never used with --type full, or where the type outputs that side's rows without\n"

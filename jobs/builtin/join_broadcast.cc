@@ -69,6 +69,7 @@ class ProbeRows : public RowMapper<Text, Text> {
       nothing_ = output_.Missing(small_columns_.columns.size() - 1);
       return;
     }
+    if (output_.IsNull(key)) return;  // the rows of the small side without partners are not written
     const uint64_t hash = HashBytes(key);
     if (held_ != nullptr) return held_->Add(hash, key, value);
     if (!partner_lines_ && table_.Find(hash, key) != RowTable::kNone) return;

@@ -31,9 +31,12 @@ class JoinOutput {
       : dialect_(DialectOf(config)),
         output_(config),
         options_(RowOptionsOf(Config::Decode(config.Text("joined_rows")))) {
-    null_ = options_.values().nulls[0];
+    values_ = options_.values();
     named_ = config.Bool("header");
   }
+
+  // Returns whether a key is a missing value. It is equal to no key, as in SQL, also not to another missing value.
+  bool IsNull(std::string_view key) const { return values_.IsNull(key); }
 
   // Sets the sides' columns. Required before all below.
   void SetSides(JoinKind kind, const ColumnsFound& left, const ColumnsFound& right, const Context& context) {
@@ -84,7 +87,7 @@ class JoinOutput {
     std::string missing;
     for (size_t i = 0; i < fields; ++i) {
       missing += dialect_.separator;
-      AppendCsvField(null_, &missing, dialect_);
+      AppendCsvField(values_.nulls[0], &missing, dialect_);
     }
     return missing;
   }
@@ -127,7 +130,7 @@ class JoinOutput {
   static constexpr size_t kPlaceBytes = 100;  // of a row in a message
 
   CsvDialect dialect_;
-  std::string null_;
+  expr::Values values_;
   bool named_ = true;
   TableOutput output_;
   expr::RowOptions options_;

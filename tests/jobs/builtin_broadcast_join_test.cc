@@ -54,6 +54,10 @@ void ExpectAsShuffled(const Tables& tables) {
   }
 }
 
+TEST(BroadcastJoinTest, MissingKeys) {
+  ExpectAsShuffled({"id,name\n,a\n1,b\n-,c\n,d\n", "city,id\np,\nq,1\nr,-\ns,\n", {"--on", "id", "--null", "-"}});
+}
+
 TEST(BroadcastJoinTest, RepeatedKeysOfBothSides) {
   Tables tables{"id,name\n", "city,id\n"};
   for (int i = 0; i < 60; ++i) {

@@ -85,6 +85,29 @@ TEST(JoinTest, EachTypeIsAsInSql) {
               HasSubstr("use inner"));
 }
 
+TEST(JoinTest, MissingKeysHaveNoPartners) {
+  const std::string left = "id,a\n,x\n1,y\n-,z\n", right = "id,b\n,p\n1,q\n-,r\n,s\n";
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"inner", {"1,y,q"}},
+      {"left", {"-,z,-", ",x,-", "1,y,q"}},
+      {"right", {"-,-,r", ",-,p", ",-,s", "1,y,q"}},
+      {"full", {"-,-,r", "-,z,-", ",-,p", ",-,s", ",x,-", "1,y,q"}},
+      {"semi", {"1,y"}},
+      {"anti", {"-,z", ",x"}}};
+  for (const auto& [type, rows] : expected) {
+    for (const std::vector<std::string>& way :
+         {std::vector<std::string>{}, {"--broadcast-bytes", "0"}, {"--broadcast-bytes", "1m"}, {"--left-bytes", "1"}}) {
+      std::vector<std::string> args = {"--on", "id", "--type", type, "--null", "-"};
+      args.insert(args.end(), way.begin(), way.end());
+      const LocalResult result = Join(left, right, args);
+      ASSERT_TRUE(result.ok) << result.error;
+      std::vector<std::string> sorted = rows;
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_EQ(SortedLinesOf(result.Rows()), sorted) << type;
+    }
+  }
+}
+
 TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
   std::string left = "id,a\n", right = "id,b\n", expected;
   for (int i = 0; i < 20000; ++i) {

@@ -30,7 +30,7 @@ class Tables {
  public:
   explicit Tables(uint64_t seed) : rng_(seed) {}
 
-  // Columns: k (a small key), n (whole numbers or nothing), r (decimals with halves or nothing), t (text).
+  // Columns: k (a small key or nothing), n (whole numbers or nothing), r (decimals with halves or nothing), t (text).
   Table Make(const std::string& prefix) {
     Table table;
     for (const char* name : {"k", "n", "r", "t"}) table.names.push_back(prefix + name);
@@ -44,6 +44,7 @@ class Tables {
         continue;
       }
       std::vector<std::string> row = {"k" + std::to_string(rng_.Below(5)), "", "", ""};
+      if (rng_.Below(8) == 0) row[0].clear();
       if (rng_.Below(5) != 0) row[1] = std::to_string(static_cast<int64_t>(rng_.Below(41)) - 20);
       if (rng_.Below(5) != 0) row[2] = std::to_string(static_cast<int64_t>(rng_.Below(20)) - 9) + ".5";
       if (rng_.Below(5) != 0) row[3] = Text();
