@@ -82,16 +82,17 @@ expr::Constants ConstantsOf(const Context& context);
 CsvDialect DialectOf(const Config& config);
 
 // Help text of the options of expr::RowOptions.
-#define MR_ROW_OPTIONS_HELP                                                                                 \
-  "  --where EXPRESSION     work on the rows for which this SQL expression is true, such as\n"              \
-  "                         \"status >= 500 AND path LIKE '/api/%'\"; repeated: all must be true\n"         \
-  "  --select LIST          work on these columns: COLUMN, NAME = EXPRESSION, or * for all, such as\n"      \
-  "                         \"*, hour = time_text(to_time(time), '%Y-%m-%d %H:00')\"; to_time reads ISO\n"  \
-  "                         8601, logs of Apache, seconds since 1970, or a format: to_time(X, FORMAT)\n"    \
-  "  --types LIST           types for expressions: COLUMN=int, real or text, separated by commas;\n"        \
-  "                         default: found from a sample of the rows. With jsonl they also declare keys\n"  \
-  "                         that the sample lacks\n"                                                        \
-  "  --null TEXT            field that stands for a missing value (default: the empty field); repeatable\n" \
+#define MR_ROW_OPTIONS_HELP                                                                                \
+  "  --where EXPRESSION     work on the rows for which this SQL expression is true, such as\n"             \
+  "                         \"status >= 500 AND path LIKE '/api/%'\"; repeated: all must be true\n"        \
+  "  --select LIST          work on these columns: COLUMN, NAME = EXPRESSION, or * for all, such as\n"     \
+  "                         \"*, hour = time_text(to_time(time), '%Y-%m-%d %H:00')\"; to_time reads ISO\n" \
+  "                         8601, logs of Apache, seconds since 1970, or a format: to_time(X, FORMAT)\n"   \
+  "  --types LIST           types for expressions: COLUMN=int, real or text, separated by commas;\n"       \
+  "                         default: found from a sample of the rows. With jsonl they also declare keys\n" \
+  "                         that the sample lacks\n"                                                       \
+  "  --null TEXT            a further field that stands for a missing value, beside the empty one;\n"      \
+  "                         repeatable. The first one is written for missing values\n"                     \
   "  --decimal C            decimal mark of numbers in expressions (default '.')\n"
 
 // Help text of the options of TableFormat, and of the columns that the job writes.
@@ -246,7 +247,10 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   }
   // Parses an object into row_. Errors: BadRecord.
   void ParseJson(std::string_view line) {
-    if (!fields_of_json_.Parse(line, &row_)) throw BadRecord("the line is no JSON object");
+    if (!fields_of_json_.Parse(line, &row_)) {
+      const std::string& why = fields_of_json_.wrong();
+      throw BadRecord(why.empty() ? "the line is no JSON object" : "the line is no JSON object: " + why);
+    }
     if (any_key_ || fields_of_json_.unknown_key().empty() || !options_.select.empty()) return;
     throw BadRecord("the key '" + fields_of_json_.unknown_key() +
                     "' is not among the columns that were found in a sample of the rows; declare it with --types '" +

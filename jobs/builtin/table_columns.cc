@@ -87,14 +87,14 @@ class ReadHeader : public BlockMapper<std::string, std::string> {
   bool looking_ = false;  // the file's start has been read, its first record not yet
 };
 
-// Emits ("", names and types of the keys of each split's first lines) for JSON.
+// Emits ("", names and types of the keys of each split's first lines) for JSON, and without keys ("wrong", why).
 class ReadKeys : public BlockMapper<std::string, std::string> {
  public:
   void Open() { values_ = RowOptionsOf(context().config()).values(); }
   void Map(const Block& block, Out&) {
     ForEachLine(block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text, [&](std::string_view line) {
       const size_t known = paths_.size();
-      if (!expr::AddJsonPaths(line, &paths_)) return;
+      if (!expr::AddJsonPaths(line, &paths_, wrong_.empty() ? &wrong_ : nullptr)) return;
       if (paths_.size() != known) fields_ = expr::JsonFields(paths_);
       types_.resize(paths_.size());
       if (!fields_.Parse(line, &row_)) return;
@@ -105,10 +105,12 @@ class ReadKeys : public BlockMapper<std::string, std::string> {
     std::vector<std::string> list;
     for (size_t i = 0; i < paths_.size(); ++i) list.insert(list.end(), {types_[i].Encode(), paths_[i]});
     out.Emit("", EncodeTexts(list));
+    if (list.empty() && !wrong_.empty()) out.Emit("wrong", wrong_);
   }
 
  private:
   expr::Values values_;
+  std::string wrong_;  // why the first line that the parser refused is no JSON
   std::vector<std::string> paths_;
   expr::JsonFields fields_;
   std::vector<expr::TypeFinder> types_;  // by path
@@ -130,6 +132,11 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     for (uint32_t i = 0; i < view.size(); ++i) {
       if (view.key(i).empty()) {
         samples_.at(in.input).emplace_back(in.upstream_task, view.value(i));
+        continue;
+      }
+      if (config_.Bool("json")) {
+        const std::string why(view.value(i));
+        if (no_json_.empty() || why < no_json_) no_json_ = why;
         continue;
       }
       TableHeader header;
@@ -198,9 +205,10 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     for (size_t side = 0; side < sides_.size(); ++side) {
       if (!headers_[side]) {
         Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") +
-               (config_.Bool("json")      ? "input has no JSON object"
+               (config_.Bool("json")      ? "input has no JSON object" + std::string(no_json_.empty() ? "" : ": ")
                 : config_.Bool("records") ? "input has no table in records, as --output-format record writes them"
-                                          : "input is empty; its first line must name the columns"));
+                                          : "input is empty; its first line must name the columns") +
+               no_json_);
       }
       columns_.push_back(TypedColumns(headers_[side]->fields, types_[side]));
     }
@@ -245,6 +253,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   [[noreturn]] void Refuse(const std::string& what) { throw FinalError(config_.Text("job") + ": " + what); }
 
   Config config_;
+  std::string no_json_;  // why lines of the samples are no JSON; of several reasons the first by bytes
   std::vector<std::string> sides_;
   std::vector<std::optional<TableHeader>> headers_;
   std::vector<std::vector<std::pair<uint32_t, std::string>>> samples_;  // by side: (upstream task, types)

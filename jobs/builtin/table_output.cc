@@ -9,7 +9,8 @@
 namespace mr::builtin {
 namespace {
 
-// Returns whether the text is a number of JSON (RFC 8259).
+// Returns whether the text is a number of JSON (RFC 8259) that readers of JSON can hold in a double. Ours and others
+// refuse a line with a larger one.
 bool IsJsonNumber(std::string_view text) {
   size_t at = !text.empty() && text[0] == '-' ? 1 : 0;
   const auto digits = [&] {
@@ -29,7 +30,10 @@ bool IsJsonNumber(std::string_view text) {
     if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
     if (digits() == 0) return false;
   }
-  return at == text.size();
+  if (at != text.size()) return false;
+  constexpr size_t kFiniteDigits = 300;  // of a number without an exponent, which is below 1e308 then
+  double value = 0;
+  return (text.size() < kFiniteDigits && text.find_first_of("eE") == text.npos) || expr::ParseReal(text, '.', &value);
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ TableOutput::TableOutput(const Config& config)
   if (!json_ && !records_) written_ = ParseCsvFormat(format).value_or(dialect_);
   same_ = !json_ && !records_ && written_ == dialect_;
   if (same_) return;
-  if (const auto nulls = DecodeTexts(config.Text("output_nulls")); !nulls.empty()) values_.nulls = nulls;
+  values_.SetNulls(DecodeTexts(config.Text("output_nulls")));
   text_columns_ = DecodeTexts(config.Text("output_texts"));
 }
 

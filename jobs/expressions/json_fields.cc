@@ -18,6 +18,20 @@ constexpr size_t kMostJsonDepth = 200;  // of containers; deeper lines are refus
   throw JobError("'" + path + "' is no path in JSON; write one as name, address.city, tags[0] or \"a key\".name");
 }
 
+// Returns why the parser refused a line, from its message.
+std::string WhyNoJson(std::string_view error) {
+  const size_t id = error.find("] ");
+  std::string why(id == error.npos ? error : error.substr(id + 2));
+  constexpr std::string_view kTooLarge = "number overflow parsing '";
+  if (why.starts_with(kTooLarge)) {
+    constexpr size_t kShownBytes = 60;
+    const std::string number = why.substr(kTooLarge.size(), why.size() - kTooLarge.size() - 1);
+    return "the number " + number.substr(0, kShownBytes) + " is beyond the range of JSON numbers; write it as a text";
+  }
+  constexpr size_t kMostBytes = 200;
+  return why.substr(0, kMostBytes);
+}
+
 }  // namespace
 
 // Receives the events of the parser. Containers that a path names are written again as JSON.
@@ -58,7 +72,10 @@ class JsonReader {
     }
     return true;
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) {
+    fields_->wrong_ = WhyNoJson(error.what());
+    return false;
+  }
 
  private:
   static constexpr uint32_t kNowhere = UINT32_MAX;
@@ -161,7 +178,7 @@ std::string StepOf(const std::string& key) {
 // Collects the paths of values.
 class PathReader {
  public:
-  explicit PathReader(std::vector<std::string>* paths) : paths_(paths) {}
+  PathReader(std::vector<std::string>* paths, std::string* wrong) : paths_(paths), wrong_(wrong) {}
   bool null() { return Value(); }
   bool boolean(bool) { return Value(); }
   bool number_integer(Json::number_integer_t) { return Value(); }
@@ -196,7 +213,10 @@ class PathReader {
     path_ = (objects_.empty() ? "" : objects_.back() + ".") + StepOf(name);
     return true;
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) {
+    if (wrong_ != nullptr) *wrong_ = WhyNoJson(error.what());
+    return false;
+  }
 
  private:
   bool Deeper() { return ++depth_ < kMostJsonDepth; }
@@ -207,6 +227,7 @@ class PathReader {
   }
 
   std::vector<std::string>* paths_;
+  std::string* wrong_;                // null: not wanted
   std::vector<std::string> objects_;  // paths of the objects around the value, without the outermost
   std::string path_;
   size_t depth_ = 0, arrays_ = 0;
@@ -214,9 +235,12 @@ class PathReader {
 
 }  // namespace
 
-bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths) {
-  PathReader reader(paths);
-  return Json::sax_parse(line.begin(), line.end(), &reader);
+bool AddJsonPaths(std::string_view line, std::vector<std::string>* paths, std::string* wrong) {
+  const size_t known = paths->size();
+  PathReader reader(paths, wrong);
+  if (Json::sax_parse(line.begin(), line.end(), &reader)) return true;
+  paths->resize(known);
+  return false;
 }
 
 void AddDeclaredPaths(const std::string& types, std::vector<std::string>* paths) {
@@ -281,6 +305,7 @@ void JsonFields::Add(const std::string& path, int field) {
 }
 
 bool JsonFields::Parse(std::string_view line, CsvRow* row) {
+  wrong_.clear();
   for (std::string& value : values_) value.assign(null_);
   unknown_.clear();
   JsonReader reader(this);

@@ -85,6 +85,31 @@ TEST(FormatsTest, CsvTsvAndJsonGoIntoEachOtherAndBack) {
               HasSubstr("\"csv(0x09,none).gz\""));
 }
 
+TEST(FormatsTest, NumbersBeyondTheRangeOfJsonAreWrittenAsTextsAndReadAgain) {
+  const std::string csv = "n,m\n1e400,1e40\n-1e400," + std::string(400, '9') + "\n1e-2," + std::string(299, '9') + "\n";
+  const auto rows = Table(csv, "select", {"--output-format", "jsonl"});
+  EXPECT_THAT(rows, ElementsAre("", R"({"n":"-1e400","m":")" + std::string(400, '9') + "\"}",
+                                R"({"n":"1e400","m":1e40})", R"({"n":1e-2,"m":)" + std::string(299, '9') + "}"));
+  std::string json;
+  for (const std::string& row : rows) json += row.empty() ? "" : row + "\n";
+  const LocalResult back =
+      LocalJob(Builtins(), Shapes()[0]).Input("t", json).Run("select", {"--format", "jsonl", "--output-format", "csv"});
+  ASSERT_TRUE(back.ok) << back.error;
+  EXPECT_EQ(SortedLinesOf(back.Output()), SortedLinesOf(csv));
+}
+
+TEST(FormatsTest, TheErrorOfALineThatIsNoJsonSaysWhy) {
+  const auto error = [](const std::string& text) {
+    return LocalJob(Builtins(), Shapes()[0]).Input("t", text).Run("select", {"--format", "jsonl"}).error;
+  };
+  EXPECT_THAT(error("{\"a\":1}\n{\"a\":1e400}\n"),
+              HasSubstr("the line is no JSON object: the number 1e400 is beyond the range of JSON numbers"));
+  EXPECT_THAT(error("{\"a\":1,\"b\":1e400}\n"),
+              HasSubstr("input has no JSON object: the number 1e400 is beyond the range of JSON numbers"));
+  EXPECT_THAT(error("{\"a\":\"\\ud800\"}\n"), HasSubstr("surrogate"));
+  EXPECT_THAT(error("[1]\n{\"a\":1}\n"), HasSubstr("the line is no JSON object"));
+}
+
 TEST(FormatsTest, WhatAFormatCannotHaveIsABadRow) {
   const auto error = [](const std::string& text, std::vector<std::string> args) {
     return LocalJob(Builtins(), Shapes()[0]).Input("t", text).Run("select", args).error;
