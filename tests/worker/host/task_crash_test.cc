@@ -100,7 +100,7 @@ TEST_F(TaskCrashTest, AnOperatorWithoutProgressIsSampledBeforeItsTimeoutAndNotHa
 
 // The translation is another process, which would take the attempt above its limit.
 TEST_F(TaskCrashTest, ASampleNearTheMemoryLimitTakesNoMore) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a limit of memory has no effect here";
 #endif
   TaskSpec s = Spec("fail.at");
@@ -116,7 +116,7 @@ TEST_F(TaskCrashTest, ASampleNearTheMemoryLimitTakesNoMore) {
 }
 
 TEST_F(TaskCrashTest, ACrashAtTheMemoryLimitSaysSo) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a limit of memory has no effect here";
 #endif
   TaskSpec s = Spec("fail.at");

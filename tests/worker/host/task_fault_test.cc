@@ -229,8 +229,8 @@ TEST_F(TaskFaultTest, DescendantsInOwnSessionsEndWithTheTask) {
 }
 
 TEST_F(TaskFaultTest, MemoryLimitIsNamed) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "with the address sanitizer tasks have no limit of memory";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "with this sanitizer tasks have no limit of memory";
 #endif
   TaskSpec s = Spec("greedy");
   s.memory_bytes = 256u << 20;
