@@ -13,7 +13,9 @@ namespace {
 constexpr size_t kMostUrlBytes = 4096;
 // Parts of queries that let the holder of the URL read the file: they would be in the journal and in logs.
 constexpr std::string_view kSignedQueries[] = {
-    "x-amz-signature=", "x-amz-credential=", "x-amz-security-token=", "x-goog-signature=", "awsaccesskeyid="};
+    "x-amz-signature=", "x-amz-credential=", "x-amz-security-token=", "x-goog-signature=",
+    "awsaccesskeyid=",  "googleaccessid=",   "&signature=",           "&sig=",
+    "&key-pair-id="};
 
 bool Unreserved(unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~'; }
 
@@ -52,7 +54,9 @@ Status CheckParts(std::string_view path) {
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view part = path.substr(begin, end - begin);
-    if (part == "." || part == "..") return InvalidArgument("its path has the part '" + std::string(part) + "'");
+    // Some servers ignore a part from its first ';' on.
+    const std::string_view name = part.substr(0, part.find(';'));
+    if (name == "." || name == "..") return InvalidArgument("its path has the part '" + std::string(part) + "'");
     begin = end + 1;
   }
   return Status::Ok();
@@ -156,7 +160,7 @@ Result<Url> ParseHttp(const std::string& text) {
   }
   MR_ASSIGN_OR_RETURN(url.path, NormalPath(parsed.Get(CURLUPART_PATH)));
   url.query = parsed.Get(CURLUPART_QUERY);
-  const std::string lower = LowerCase(url.query);
+  const std::string lower = "&" + LowerCase(url.query);  // each name follows a '&'
   for (const std::string_view part : kSignedQueries) {
     if (lower.find(part) == std::string::npos) continue;
     return InvalidArgument("its query has a signature, which jobs must not contain: use s3:// and --s3_keys");
