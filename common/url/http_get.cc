@@ -98,7 +98,9 @@ class Transfer {
                                      "next: name the address in the URL and in --url_roots, if it is meant"};
     }
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
-      return Rejected(why + "; next: give the file of the authority that signed the server's certificate (--url_ca)");
+      return Rejected(why +
+                      "; next: give the file of the authority that signed the server's certificate "
+                      "(--url_ca, SSL_CERT_FILE)");
     }
     return Unavailable(why);
   }
@@ -164,17 +166,17 @@ struct HttpClient::Handles {
   }
   CURL* Take(const CurlApi& api) {
     std::lock_guard lock(mutex);
-    curl = &api;
+    if (curl == nullptr) curl = &api;
     if (idle.empty()) return api.easy_init();
     CURL* const handle = idle.back();
     idle.pop_back();
     return handle;
   }
-  void Return(CURL* handle) {
-    curl->easy_reset(handle);
+  void Return(const CurlApi& api, CURL* handle) {
+    api.easy_reset(handle);
     std::lock_guard lock(mutex);
     if (idle.size() < kIdleHandles) return idle.push_back(handle);
-    curl->easy_cleanup(handle);
+    api.easy_cleanup(handle);
   }
 
   std::mutex mutex;  // guards what is below
@@ -220,7 +222,7 @@ Status HttpClient::Get(const HttpGet& call) const {
   set(CURLOPT_OPENSOCKETDATA, &transfer);
   const CURLcode code = curl->easy_perform(handle);
   Status end = transfer.End(code, error[0] != '\0' ? error : curl->easy_strerror(code));
-  handles_->Return(handle);
+  handles_->Return(*curl, handle);
   curl->slist_free_all(headers);
   return end;
 }

@@ -16,8 +16,9 @@
 namespace mr::url {
 namespace {
 
-constexpr size_t kMostObjects = 100'000;       // of one input
-constexpr size_t kMostErrorBytes = 4096;       // of an error's body that are looked at
+constexpr size_t kMostObjects = 100'000;  // of one input
+constexpr size_t kMostEmptyPages = 1000;  // of a listing: S3 may send some, where many objects were removed (guess)
+constexpr size_t kMostErrorBytes = 4096;  // of an error's body that are looked at
 constexpr Duration kLongestWait = Seconds(8);  // between two tries
 constexpr Duration kWaitStep = Millis(100);    // between two looks whether a wait is cancelled
 
@@ -47,12 +48,18 @@ Status StatusOf(const Url& url, const HttpHead& head, std::string_view body) {
   const std::string answered = url.Text() + ": the server answers " + std::to_string(head.status) + S3Code(body);
   const int status = head.status;
   if (status >= 300 && status < 400 && status != 304) {
+    if (url.s3()) {
+      return Rejected(
+          answered +
+          ": the bucket is at another server; next: name its region (--s3_region, AWS_REGION) or its server "
+          "(--s3_endpoint, AWS_ENDPOINT_URL_S3)");
+    }
     return Rejected(url.Text() + " redirects to " + ShownTarget(head.location) +
                     ", and redirects are not followed; next: name the target as the input, below --url_roots");
   }
   if (status == 401 || status == 403) {
-    return {Code::kNotAllowed,
-            answered + (url.s3() ? ": these keys may not read it (--s3_keys)" : ": it needs rights")};
+    return {Code::kNotAllowed, answered + (url.s3() ? ": these keys may not read it (--s3_keys, AWS_ACCESS_KEY_ID)"
+                                                    : ": it needs rights")};
   }
   if (status == 404 || status == 410) return NotFound(answered + ": there is no such file");
   if (status == 408 || status == 425 || status == 429 || status >= 500 || status < 100) return Unavailable(answered);
@@ -202,9 +209,11 @@ Result<Url> Reader::Allowed(const std::string& uri) const {
 Result<HttpGet> Reader::Prepare(const Url& url, const std::string& range, const SignedRequest::Pairs& query) const {
   HttpGet get;
   get.cancelled = [this] { return stopped_.load(); };
+  if (url.s3()) MR_RETURN_IF_ERROR(options_.s3_error);
+  if ((url.s3() ? options_.s3_endpoint : url).scheme == "https") MR_RETURN_IF_ERROR(options_.https_error);
   if (!url.s3()) {
     get.url = url.Text();
-    get.literal_host = url.literal();
+    get.literal_host = url.literal() && !options_.roots.any();  // "any" names no address
     if (!range.empty()) get.headers.push_back("Range: " + range);
     return get;
   }
@@ -284,7 +293,8 @@ Result<InputFile> Reader::ProbeOnce(const Url& url) const {
   file.uri = url.Text();
   file.id = VersionOf(head.etag, head.last_modified);
   const std::string no_length = url.Text() + ": the server does not say how long the file is, so no job can read it";
-  if (head.status == 416 && head.range && head.range->total == 0u) return file;  // an empty file has no byte 0
+  // Only an empty file has no byte 0. Servers need not send its length with a 416.
+  if (head.status == 416 && (!head.range || head.range->total == 0u)) return file;
   if (head.status == 206) {
     if (!head.range || !head.range->total) return Rejected(no_length);
     file.bytes = *head.range->total;
@@ -347,7 +357,7 @@ Result<std::vector<InputFile>> Reader::ExpandS3(const Url& url) const {
   below.path = "/" + prefix.substr(0, directory);
   MR_RETURN_IF_ERROR(options_.roots.Check(below));
   std::vector<InputFile> files;
-  size_t seen = 0;
+  size_t seen = 0, empty_pages = 0;
   std::string token;
   do {
     SignedRequest::Pairs query = {{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", prefix}};
@@ -377,7 +387,8 @@ Result<std::vector<InputFile>> Reader::ExpandS3(const Url& url) const {
     if (seen > kMostObjects) {
       return Rejected(url.Text() + " names more than 100,000 objects; next: give prefixes with fewer");
     }
-    if (!listing.next.empty() && (listing.next == token || listing.objects.empty())) {
+    if (listing.objects.empty()) ++empty_pages;
+    if (!listing.next.empty() && (listing.next == token || empty_pages > kMostEmptyPages)) {
       return Rejected(bucket.Text() + ": the server's listing does not come to an end");
     }
     token = listing.next;

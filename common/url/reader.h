@@ -38,6 +38,8 @@ struct ReaderOptions {
   HttpOptions http;
   Url s3_endpoint;
   std::string s3_region;
+  Status https_error;  // if not OK, of each https:// request: a setting of the environment cannot be used
+  Status s3_error;     // likewise, of each s3:// request
   std::function<Result<S3Keys>()> s3_keys;  // called for each request, so that keys can be replaced
   int tries = 5;                            // of a read
   int list_tries = 3;                       // of a request that lists: somebody waits for it
@@ -107,7 +109,8 @@ class Reader {
   mutable std::unique_ptr<Pool> lists_;  // null before the first Post
 };
 
-// Returns a reader, or null where no URL may be read. Errors: kInvalidArgument and kNotAllowed, with the flag.
+// Returns a reader, or null where no URL may be read. Errors: kInvalidArgument and kNotAllowed, with the flag. Settings
+// of the environment are refused when a request needs them, since most jobs read no URLs.
 Result<std::shared_ptr<const Reader>> MakeReader(Settings settings);
 
 // Returns the error of a daemon without a reader.

@@ -20,8 +20,8 @@ class UrlRoots {
 
   bool any() const { return any_; }
   bool none() const { return !any_ && roots_.empty(); }
-  // Returns whether the URL is a root or below one: same scheme, host and port, and a path that begins with all parts
-  // of the root's. Errors: kNotAllowed, with the flag.
+  // Checks that the URL is a root or below one: same scheme, host and port, and a path that begins with all parts of
+  // the root's. Errors: kNotAllowed, with the flag.
   Status Check(const Url& url) const;
 
  private:

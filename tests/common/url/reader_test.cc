@@ -136,6 +136,13 @@ TEST(UrlReaderTest, AnEmptyFileHasNoBytes) {
   EXPECT_EQ(files->front().bytes, 0u);
 }
 
+TEST(UrlReaderTest, AFileWithoutAFirstByteIsEmpty) {
+  TestServer server([](const TestRequest&) { return TestAnswer{416, {}, "no such range"}; });
+  const auto files = Reader(OptionsFor(server)).Expand(server.Url("/data/a"));
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_EQ(files->front().bytes, 0u);
+}
+
 TEST(UrlReaderTest, ContinuesWhereAnAnswerBrokeOff) {
   const std::string text = Lines(5000);
   int served = 0;
@@ -291,6 +298,86 @@ TEST(UrlReaderTest, ListsAPrefixOfABucketInPagesAndSigns) {
   EXPECT_EQ(reader.Expand("s3://bucket/in/*.txt").status().code(), Code::kNotFound);
   const auto listed = reader.Expand("s3://bucket/in/")->front();
   EXPECT_EQ(ReadAll(reader, PartOf(listed, 1, 2)).bytes, "bc") << "the listing's ETag is that of the object";
+}
+
+TEST(UrlReaderTest, ABucketElsewhereNamesTheSettingsThatLeadThere) {
+  TestServer server([](const TestRequest&) { return TestAnswer{301, {}, "<Error><Code>PermanentRedirect</Code>"}; });
+  const auto files = Reader(OptionsFor(server)).Expand("s3://bucket/in/a");
+  EXPECT_EQ(files.status().code(), Code::kRejected);
+  EXPECT_THAT(files.status().message(), AllOf(HasSubstr("301 (PermanentRedirect)"), HasSubstr("--s3_region"),
+                                              HasSubstr("--s3_endpoint"), Not(HasSubstr("nowhere"))));
+}
+
+TEST(UrlReaderTest, PagesOfAListingMayBeEmptyButNotForEver) {
+  bool ends = true;
+  int pages = 0;
+  TestServer server([&](const TestRequest&) {
+    const std::string next = std::to_string(++pages);
+    if (ends && pages == 3) {
+      return TestAnswer{200,
+                        {},
+                        "<ListBucketResult><Contents><Key>in/a</Key><Size>3</Size><ETag>\"e\"</ETag></Contents>"
+                        "</ListBucketResult>"};
+    }
+    return TestAnswer{200,
+                      {},
+                      "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>" + next +
+                          "</NextContinuationToken></ListBucketResult>"};
+  });
+  const Reader reader(OptionsFor(server));
+  const auto files = reader.Expand("s3://bucket/in/");
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_THAT(*files, SizeIs(1));
+  ends = false;
+  EXPECT_THAT(reader.Expand("s3://bucket/in/").status().message(), HasSubstr("does not come to an end"));
+}
+
+// Sets a variable of the environment while it lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+TEST(UrlReaderTest, AnUnusableEnvironmentRefusesOnlyTheInputsThatNeedIt) {
+  TestServer server([](const TestRequest& request) { return RangeAnswer(request, "text", "\"v1\""); });
+  const Variable ca("SSL_CERT_FILE", "/no/such/file"), endpoint("AWS_ENDPOINT_URL", "localhost:4566");
+  Settings settings;
+  settings.roots = "any";
+  const auto reader = MakeReader(settings);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_TRUE((*reader)->Expand(server.Url("/a")).ok());
+  const Status https = (*reader)->Expand("https://127.0.0.1:1/a").status();
+  EXPECT_EQ(https.code(), Code::kInvalidArgument);
+  EXPECT_THAT(https.message(), AllOf(HasSubstr("SSL_CERT_FILE: /no/such/file"), Not(HasSubstr("--url_ca"))));
+  const Status s3 = (*reader)->Expand("s3://bucket/a").status();
+  EXPECT_EQ(s3.code(), Code::kInvalidArgument);
+  EXPECT_THAT(s3.message(), AllOf(HasSubstr("AWS_ENDPOINT_URL"), Not(HasSubstr("--s3_endpoint"))));
+}
+
+TEST(UrlReaderTest, ThePathOfAnEndpointIsEncodedOnce) {
+  TestServer server([](const TestRequest& request) { return RangeAnswer(request, "text", "\"v1\""); });
+  Settings settings;
+  settings.roots = "s3://bucket";
+  settings.s3_endpoint = server.Url("/a%20b/");
+  const auto reader = MakeReader(settings);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_TRUE((*reader)->Expand("s3://bucket/c").ok());
+  EXPECT_EQ(server.requests().back().target, "/a%20b/bucket/c");
+}
+
+TEST(UrlReaderTest, AnyUrlIsNoRootThatHasASpecialAddress) {
+  ReaderOptions options;
+  options.roots = UrlRoots::Any();
+  const Reader reader(options);
+  for (const char* uri : {"http://169.254.169.254/latest/meta-data", "http://2852039166/", "http://[fe80::1]/"}) {
+    EXPECT_EQ(reader.Expand(uri).status().code(), Code::kNotAllowed) << uri;
+  }
 }
 
 TEST(UrlReaderTest, KeyFilesOfOthersAreRefused) {
