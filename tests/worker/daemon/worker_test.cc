@@ -119,9 +119,8 @@ class WorkerTest : public testing::Test {
         loop_, pool_.poster(), "builtin", Path("lib"),
         [](std::string, uint64_t) { return kj::Promise<Result<LibraryCache::Piece>>(kj::NEVER_DONE); });
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, Path("files"));
-    inputs_ = std::make_unique<InputOpener>(
-        pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        Path("scratch"), roots_, urls_);
+    const auto dfs = [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); };
+    inputs_ = std::make_unique<InputOpener>(pool_.poster(), dfs, Path("scratch"), roots_, urls_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,
