@@ -40,7 +40,8 @@ TEST_F(LostJournalTest, ALostJournalIsRefusedAndGivesNewIdsWhereItsLossIsAccepte
   const std::string cluster = ReadFile(id).value();
   ASSERT_EQ(truncate(journal.c_str(), journal::kHeaderBytes), 0);
   const auto replayed = ReplayedDigest(options_.directory);
-  EXPECT_EQ(std::string(CodeName(replayed.status().code())), "corrupted") << "--replay_check refuses it as a start does";
+  EXPECT_EQ(std::string(CodeName(replayed.status().code())), "corrupted")
+      << "--replay_check refuses it as a start does";
   EXPECT_THAT(replayed.status().message(), testing::HasSubstr("was durable"));
   const Status refused = Start();
   ASSERT_FALSE(refused.ok());
