@@ -104,8 +104,8 @@ std::string NoCloneNote(const JobStatus& job, Wish wish, const std::string& mast
            (cause.cause == CauseName(Cause::kClone) || cause.cause == CauseName(Cause::kOpportunistic));
   };
   if (wish != Wish::kOn || std::any_of(job.causes.begin(), job.causes.end(), cloned)) return "";
-  return "mrctl: --clone on: no clone was launched; " +
-         CommandPrefix(master.empty() ? kDefaultMaster : master) + "why " + Name(job) +
+  return "mrctl: --clone on: no clone was launched; " + CommandPrefix(master.empty() ? kDefaultMaster : master) +
+         "why " + Name(job) +
          " says more. To check that an operator is deterministic, use mr::ExpectDeterministic (docs/sdk.md)\n";
 }
 
