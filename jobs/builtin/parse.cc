@@ -2,6 +2,9 @@
 // fields between separators. Lines that do not have the form go to the file _unmatched-* beside the part, and are
 // counted.
 //   sample (first lines, if there are expressions) -> columns (one task) --broadcast--> rows
+#include <cstdio>
+#include <utility>
+
 #include "jobs/builtin/line_parser.h"
 #include "jobs/builtin/table.h"
 #include "paceline/text.h"
@@ -63,6 +66,7 @@ class ParseLines : public BlockMapper<Text, Text> {
     ForEachLine(TextOf(block), [&](std::string_view line) {
       if (!parser_->Parse(WithoutCr(line), &row_)) {
         ++unmatched_;
+        if (!std::exchange(shown_, true)) Show(block, line);
         return out.Port(1).Line(line);
       }
       ++matched_;
@@ -100,7 +104,17 @@ class ParseLines : public BlockMapper<Text, Text> {
     context().SkipRecords(1, line.size() + 1, "parse: " + place + ": " + why);
   }
 
+  // Logs the first line that does not match. mrctl finds it by its prefix (jobs/mrctl/local_end.cc).
+  void Show(const Block& block, std::string_view line) {
+    constexpr size_t kShownBytes = 100;
+    const std::string text = "unmatched line: " + context().input_file() + ", byte " +
+                             std::to_string(OffsetOf(block, line)) + ": " + std::string(line.substr(0, kShownBytes)) +
+                             "\n";
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+
   std::unique_ptr<LineParser> parser_;
+  bool shown_ = false;  // an unmatched line
   TableOutput output_;
   expr::RowOptions options_;
   std::optional<expr::RowTransform> rows_;
@@ -165,12 +179,13 @@ void AddParse(Library& library) {
   library.Add<SampleOfLines>("parse.sample", kPure)
       .Add<ParseLines>("parse.lines", kPure)
       .Add<ParseRows>("parse.rows", kPure)
-      .AddJob<PlanParse>("parse",
-                         "turn lines of text into a table\n" MR_LINE_FORMAT_HELP
-                         "lines without this form are written to _unmatched-* beside the parts, and counted. Jobs\n"
-                         "that read the directory skip them\n"
-                         "options of the table:\n" MR_TABLE_FORMAT_HELP("line of an input is a line like the others",
-                                                                        "those of the form, or of --select"));
+      .AddJob<PlanParse>(
+          "parse", "turn lines of text into a table\n" MR_LINE_FORMAT_HELP
+                   "lines without this form are written to _unmatched-* beside the parts, and counted. Jobs\n"
+                   "that read the directory skip them. No step of a job file can read the table: submit parse by\n"
+                   "itself, and give OUTPUT to the next job\n"
+                   "options of the table:\n" MR_TABLE_FORMAT_HELP("line of an input is a line like the others",
+                                                                  "those of the form, or of --select"));
 }
 
 }  // namespace mr::builtin

@@ -142,6 +142,10 @@ std::string NextStep(const JobStatus& job, const std::string& master, const std:
   return "submit it again to get its output; " + CommandPrefix(master) + "why " + Name(job) + " shows how far it came";
 }
 
+bool IsParse(const StageSpec& stage) {
+  return stage.operator_name == "parse.lines" || stage.operator_name == "parse.rows";
+}
+
 }  // namespace
 
 std::string EndText(const JobStatus& job, const std::string& master, const std::string& next,
@@ -170,6 +174,31 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
   if (killed) text += "  " + LeftByKilled(job) + "\n";
   const std::string then = NextStep(job, master, next, library);
   return TerminalText(then.empty() ? text : text + "next: " + then + "\n");
+}
+
+bool HasParse(const JobSpec& spec) { return std::any_of(spec.stages.begin(), spec.stages.end(), IsParse); }
+
+std::string UnmatchedNote(const JobSpec& spec, const std::vector<CounterValue>& counters,
+                          const std::string& output_uri) {
+  int64_t matched = 0, unmatched = 0;
+  for (const StageSpec& stage : spec.stages) {
+    if (!IsParse(stage)) continue;
+    for (const CounterValue& counter : counters) {
+      if (counter.group != stage.name) continue;
+      if (counter.name == "lines") matched += counter.value;
+      if (counter.name == "unmatched lines") unmatched += counter.value;
+    }
+  }
+  if (unmatched == 0) return "";
+  const std::string lines = matched == 0
+                                ? "parse matched no line (" + Grouped(static_cast<uint64_t>(unmatched)) + " lines)"
+                                : "parse matched " + Grouped(static_cast<uint64_t>(matched)) + " of " +
+                                      Grouped(static_cast<uint64_t>(matched + unmatched)) + " lines";
+  return TerminalText("mrctl: warning: " + lines + (matched == 0 ? "; they " : "; the others ") +
+                      (output_uri.empty() ? "are not in the output: with --output DIRECTORY they are in its "
+                                            "files _unmatched-*"
+                                          : "are in " + output_uri + "/_unmatched-*") +
+                      "\n");
 }
 
 Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next,

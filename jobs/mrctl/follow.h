@@ -35,6 +35,14 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
 Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next = "",
                    const std::optional<std::string>& library = std::nullopt);
 
+// Returns whether the job has a stage of the built-in job `parse`.
+bool HasParse(const JobSpec& spec);
+
+// Returns a warning of the lines that `parse` could not read, or "" if it read all. Pure. counters: of the job.
+// output_uri: empty if the job wrote to standard output.
+std::string UnmatchedNote(const JobSpec& spec, const std::vector<CounterValue>& counters,
+                          const std::string& output_uri);
+
 // Adds to an interrupt or timeout that the job goes on, and how to follow it again.
 Status GoesOn(const Status& status, JobId id, const std::string& master);
 

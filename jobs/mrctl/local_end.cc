@@ -6,7 +6,9 @@
 #include "common/io/attempt_log.h"
 #include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/local_names.h"
+#include "jobs/mrctl/terminal_text.h"
 
 namespace mr::ctl {
 namespace {
@@ -14,12 +16,33 @@ namespace {
 // Numbers of records to print, and of attempts to ask (guesses: enough to see the fault).
 constexpr size_t kShown = 3, kAsked = 20;
 constexpr std::string_view kSkipped = "bad record, skipped: ";  // worker/task/runner.cc
+constexpr std::string_view kUnmatched = "unmatched line: ";     // jobs/builtin/parse.cc
 
 Status CopyTo(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code error;
   std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
   if (!error) return Status::Ok();
   return ErrnoStatus(error.value(), "--keep-logs: cannot copy to " + to.string());
+}
+
+// Returns up to `most` lines with a prefix in the logs of the job's attempts, without the prefix.
+std::vector<std::string> LinesOfLogs(Client& client, JobId id, std::string_view prefix, size_t most) {
+  std::vector<std::string> records;
+  const auto attempts = client.Attempts(id);
+  if (!attempts.ok()) return records;
+  size_t asked = 0;
+  for (const AttemptStatus& attempt : *attempts) {
+    if (attempt.state != "committed") continue;
+    if (++asked > kAsked) break;
+    const auto log = client.Logs(*ParseAttemptId(attempt.id));
+    if (!log.ok()) continue;
+    std::istringstream lines(log->text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(prefix)) records.push_back(line.substr(prefix.size()));
+      if (records.size() == most) return records;
+    }
+  }
+  return records;
 }
 
 }  // namespace
@@ -44,23 +67,14 @@ Status KeepLogs(const std::string& cluster_directory, const std::string& directo
   return Status::Ok();
 }
 
-std::vector<std::string> SkippedRecords(Client& client, JobId id) {
-  std::vector<std::string> records;
-  const auto attempts = client.Attempts(id);
-  if (!attempts.ok()) return records;
-  size_t asked = 0;
-  for (const AttemptStatus& attempt : *attempts) {
-    if (attempt.state != "committed") continue;
-    if (++asked > kAsked) break;
-    const auto log = client.Logs(*ParseAttemptId(attempt.id));
-    if (!log.ok()) continue;
-    std::istringstream lines(log->text);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(kSkipped)) records.push_back(line.substr(kSkipped.size()));
-      if (records.size() == kShown) return records;
-    }
-  }
-  return records;
+std::vector<std::string> SkippedRecords(Client& client, JobId id) { return LinesOfLogs(client, id, kSkipped, kShown); }
+
+std::string UnmatchedText(Client& client, const JobSpec& spec, JobId id, const std::string& output_uri) {
+  const auto counters = client.Counters(id);
+  std::string text = counters.ok() ? UnmatchedNote(spec, *counters, output_uri) : "";
+  if (text.empty()) return text;
+  for (const std::string& line : LinesOfLogs(client, id, kUnmatched, 1)) text += TerminalText("  " + line + "\n");
+  return text;
 }
 
 Status WithRunningOperator(const Status& broken, Client& client, JobId id, const std::string& local) {

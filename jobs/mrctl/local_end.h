@@ -22,4 +22,8 @@ std::vector<std::string> SkippedRecords(Client& client, JobId id);
 // attempts. Returns it unchanged if the master does not answer. local: the run's name.
 Status WithRunningOperator(const Status& broken, Client& client, JobId id, const std::string& local);
 
+// Returns the warning of UnmatchedNote (follow.h), and one of the lines with its place from the logs of the attempts.
+// Empty if `parse` read all lines, or if the counters cannot be read.
+std::string UnmatchedText(Client& client, const JobSpec& spec, JobId id, const std::string& output_uri);
+
 }  // namespace mr::ctl

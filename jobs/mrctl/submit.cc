@@ -307,6 +307,7 @@ class Submission {
 
   // If the connection breaks before the answer, the job may have been accepted. The same id again returns the same job.
   Result<JobId> Submit(const JobSpec& spec, const std::string& submission) {
+    if (HasParse(spec)) parse_ = spec;
     MR_RETURN_IF_ERROR(client_->WaitConnected());
     Result<JobId> id = client_->Submit(spec, submission);
     if (!id.ok() && cluster_ == nullptr) id = WithLocalFile(id.status(), std::filesystem::current_path().string());
@@ -499,6 +500,8 @@ class Submission {
     if (succeeded && settings_.form == OutputForm::kTable) PrintLocalNext(job);
     if (succeeded && plan_.spec.max_bad_records > 0) ReportBadRecords(job.id, master);
     if (!settings_.quiet && succeeded) PrintErr(NoCloneNote(job, plan_.spec.clones, master));
+    // Also with --quiet: the table lacks these lines.
+    if (succeeded && parse_) PrintErr(UnmatchedText(*client_, *parse_, job.id, plan_.to_stdout ? "" : job.output_uri));
     if (!settings_.quiet) PrintErr(SkewHint(job, master.empty() ? "" : CommandPrefix(master)));
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
       PrintErr("mrctl: " + Name(job) + " missed its deadline of " + plan_.options.deadline + "\n");
@@ -542,6 +545,7 @@ class Submission {
   }
 
   SubmitPlan plan_;
+  std::optional<JobSpec> parse_;  // of a job with the built-in job `parse`
   const Settings& settings_;
   std::optional<PlanRun> planning_;    // of one job
   std::optional<StepPlanning> steps_;  // of several steps

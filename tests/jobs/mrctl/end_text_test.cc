@@ -105,5 +105,24 @@ TEST(EndTextTest, AJobThatAskedForClonesAndGotNoneSaysSo) {
   EXPECT_EQ(NoCloneNote(job, Wish::kOn, "lab:7070"), "");
 }
 
+TEST(UnmatchedNoteTest, LinesThatParseCouldNotReadAreCountedApartFromTheRows) {
+  JobSpec spec;
+  StageSpec rows;
+  rows.name = "rows";
+  rows.operator_name = "parse.rows";
+  spec.stages = {StageSpec{}, rows};
+  EXPECT_TRUE(HasParse(spec));
+  EXPECT_EQ(UnmatchedNote(spec, {{"rows", "lines", 518}, {"rows", "unmatched lines", 1482}}, "dfs:///t"),
+            "mrctl: warning: parse matched 518 of 2,000 lines; the others are in dfs:///t/_unmatched-*\n");
+  EXPECT_EQ(UnmatchedNote(spec, {{"rows", "unmatched lines", 578806}}, ""),
+            "mrctl: warning: parse matched no line (578,806 lines); they are not in the output: with --output "
+            "DIRECTORY they are in its files _unmatched-*\n");
+  EXPECT_EQ(UnmatchedNote(spec, {{"rows", "lines", 5}, {"rows", "unmatched lines", 0}}, ""), "");
+  EXPECT_EQ(UnmatchedNote(spec, {{"mine", "unmatched lines", 3}}, ""), "") << "a counter of another stage";
+  rows.operator_name = "mine.rows";
+  spec.stages = {rows};
+  EXPECT_FALSE(HasParse(spec));
+}
+
 }  // namespace
 }  // namespace mr::ctl
