@@ -49,6 +49,7 @@ constexpr char kSales[] =
 TEST(AggregateFoldsTest, ColumnsAreNamedAsWrittenOrAsRenamed) {
   EXPECT_EQ(HeaderOf(kSales, {"--by", "city", "--agg", "count as n, sum(amount) AS total,quantile(amount, 0.9)"}),
             "city,n,total,\"quantile(amount, 0.9)\"\n");
+  EXPECT_EQ(Aggregate(kSales, {"--by", "city", "--agg", "count(*) as n"}).Output(), "city,n\nBern,3\nUlm,3\n");
   EXPECT_EQ(HeaderOf(kSales, {"--agg", "sum(amount) as \"a, b\"", "--agg", "count"}), "\"a, b\",count\n");
   EXPECT_EQ(HeaderOf(kSales, {"--by", "city", "--bucket", "at=1h as hour"}), "city,hour,count\n");
   EXPECT_EQ(HeaderOf("a as b,\"c,d\"\n1,2\n", {"--agg", "sum(a as b), sum(\"c,d\") as x"}), "sum(a as b),x\n");
@@ -206,6 +207,7 @@ TEST(AggregateFoldsTest, ARowWithoutATimeIsBad) {
 TEST(AggregateFoldsTest, WrongArgumentsAreExplained) {
   const auto refusal = [](const std::vector<std::string>& args) { return PlanRefusal("aggregate", args); };
   EXPECT_THAT(refusal({"--agg", "quantil(a, 0.5)"}), HasSubstr("did you mean 'quantile'?"));
+  EXPECT_THAT(refusal({"--agg", "count(DISTINCT a)"}), HasSubstr("write it as distinct(a)"));
   EXPECT_THAT(refusal({"--agg", "p101(a)"}), HasSubstr("there are count, count(COLUMN), sum, avg"));
   EXPECT_THAT(refusal({"--agg", "quantile(a)"}), HasSubstr("write it as quantile(COLUMN, Q) with Q from 0 to 1"));
   EXPECT_THAT(refusal({"--agg", "quantile(a, 1.5)"}), HasSubstr("write it as quantile(COLUMN, Q)"));

@@ -130,6 +130,15 @@ Measure ParseMeasure(const Args& args, const std::string& word, std::vector<std:
   };
   if (open == word.npos || word.back() != ')' || TrimmedPart(word.substr(open + 1, word.size() - open - 2)).empty())
     refuse();
+  const std::string inside(TrimmedPart(word.substr(open + 1, word.size() - open - 2)));
+  if (measure.fold == Fold::kCount && inside == "*") return measure;
+  if (constexpr std::string_view kDistinct = "distinct "; inside.size() > kDistinct.size()) {
+    std::string start = inside.substr(0, kDistinct.size());
+    for (char& c : start) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    if (measure.fold == Fold::kCount && start == kDistinct) {
+      args.Refuse("--agg has '" + word + "'; write it as distinct(" + inside.substr(kDistinct.size()) + ")");
+    }
+  }
   const std::vector<std::string> arguments = SplitCalls(args, "--agg", word.substr(open + 1, word.size() - open - 2));
   const bool two = known.arguments >= FoldArguments::kColumnAndRank;
   if (arguments.size() != (two ? 2u : 1u)) {
