@@ -118,7 +118,10 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
     if (at == std::end(kFileKeys)) {
       std::vector<std::string_view> names = {"step", "version"};
       for (const FileKey& known : kFileKeys) names.push_back(known.name);
-      faults.Add("unknown key '" + entry.key + "'" + DidYouMean(key, names));
+      faults.Add("unknown key '" + entry.key + "'" +
+                 (key == "local" ? "; whether a job runs without a cluster is chosen at its submit: "
+                                   "mrctl submit --local FILE"
+                                 : DidYouMean(key, names)));
     } else if (!entry.fault.empty() || !entry.tables.empty()) {
       faults.Add(entry.key + " " + (entry.fault.empty() ? "takes no tables" : entry.fault));
     } else if (Status set = at->set(entry, target); !set.ok()) {

@@ -206,12 +206,13 @@ class Chain {
     }
   }
 
-  // The config of the built-in table jobs has whether a file's first line is a header.
+  // The config of the built-in table jobs has whether a file's first line is a header. A step whose input lacks one
+  // gets --no-header, and writes none then: the steps behind it are checked as if it had the option.
   void CheckHeader(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     if (!ParseCsvFormat(in.format) || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
-    faults_->Add(StageText(step, stage) + "reads the first line of each file of " + in.uris[0] +
-                 " as a header, but that step writes none: "
-                 "put --no-header into its args, and name columns by number");
+    if (!headerless_[step.name].insert(in.uris[0]).second) return;  // another stage of the step
+    faults_->Add(StepText(step.name) + "reads the first line of each file of " + in.uris[0] +
+                 " as a header, but that step writes none: put --no-header into its args, and name columns by number");
   }
 
   // Returns whether the stage reads csv files of a step with their headers. Others read the rows only: a header of each
@@ -266,7 +267,7 @@ class Chain {
       faults_->Add(StageText(step, stage) + "reads files of format " + in.format + ", but step '" + names_[from] +
                    "' writes " + port_format);
     }
-    const bool header = written.ok() && written->kind == FileFormat::Kind::kCsv;
+    const bool header = written.ok() && written->kind == FileFormat::Kind::kCsv && !headerless_.contains(names_[from]);
     if (!header) CheckHeader(step, stage, in);
     // From files written as csv the host leaves out the header.
     edge.written = header && TakesHeader(stage, in)
@@ -358,10 +359,11 @@ class Chain {
   JobFileFaults* faults_;
   Plan plan_;
   std::vector<std::string> names_;
-  std::map<std::string, size_t> named_;                     // by stage: its step
-  std::vector<uint32_t> first_;                             // by step: index of its first stage
-  std::vector<std::set<uint32_t>> read_;                    // by step: ports that others read
-  std::map<std::pair<uint32_t, uint32_t>, PortUse> ports_;  // ports of operators, by stage and port
+  std::map<std::string, size_t> named_;                      // by stage: its step
+  std::map<std::string, std::set<std::string>> headerless_;  // by step: inputs without the header that it reads
+  std::vector<uint32_t> first_;                              // by step: index of its first stage
+  std::vector<std::set<uint32_t>> read_;                     // by step: ports that others read
+  std::map<std::pair<uint32_t, uint32_t>, PortUse> ports_;   // ports of operators, by stage and port
 };
 
 }  // namespace

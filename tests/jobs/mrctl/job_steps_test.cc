@@ -96,6 +96,12 @@ TEST(JobStepsTest, AllInputsThatAreNotThereAreToldAtOnce) {
       << "--output is missing";
 }
 
+TEST(JobStepsTest, LocalIsChosenOnTheCommandLine) {
+  EXPECT_THAT(Mistakes("local = true\n[[step]]\njob = 'grep'\n"),
+              HasSubstr("unknown key 'local'; whether a job runs without a cluster is chosen at its submit: mrctl "
+                        "submit --local FILE"));
+}
+
 TEST(JobStepsTest, AJobBesideStepsIsRefused) {
   EXPECT_THAT(Mistakes("job = 'sort'\n[[step]]\njob = 'grep'\n"), HasSubstr("beside [[step]] tables"));
   EXPECT_THAT(Mistakes("step = 'sort'\n"), HasSubstr("write [[step]]"));
@@ -209,6 +215,23 @@ TEST(ChainTest, AHeaderReachesOnlyStepsThatReadOne) {
   for (const auto& writer : {JobStepOf("sums", {"/in"}, true), OpStepOf("sums", {"/in"})}) {
     EXPECT_THAT(Faults({writer, table("top", "csv=csv\nheader=1\n")}),
                 HasSubstr("reads the first line of each file of @sums as a header, but that step writes none"));
+  }
+}
+
+TEST(ChainTest, AllStepsBehindATableWithoutAHeaderAreReportedOnce) {
+  const auto table = [](const std::string& name, const std::string& from) {
+    auto step = JobStepOf(name, {from}, true, "csv");
+    step.plan.stages[0].inputs[0].format = "csv";
+    step.plan.stages[0].config = "csv=csv\nheader=1\n";
+    return step;
+  };
+  const std::string faults =
+      Faults({JobStepOf("sums", {"/in"}, true), table("second", "@sums"), table("third", "@second")});
+  for (const std::string part : {"'second': reads the first line of each file of @sums as a header",
+                                 "'third': reads the first line of each file of @second as a header"}) {
+    const size_t at = faults.find(part);
+    ASSERT_NE(at, faults.npos) << faults;
+    EXPECT_EQ(faults.find(part, at + 1), faults.npos) << faults;
   }
 }
 
