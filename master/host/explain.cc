@@ -68,9 +68,8 @@ void Explainer::MeasureInputs(const Caller& caller, const std::vector<std::strin
   const PlanContext context = checks_.OutsideContext();
   const bool urls = std::any_of(uris.begin(), uris.end(), url::IsUrl);
   PostPlan(context, urls, pool, [this, sizes, local, context, reply = std::move(reply)] {
-    for (const auto& [i, uri] : *local) {
-      if (const auto files = FilesOutside(uri, context); files.ok()) (*sizes)[i] = SizeOf(*files);
-    }
+    MeasureOutside(
+        *local, [&context](const std::string& uri) { return FilesOutside(uri, context); }, sizes.get());
     loop_.Post([sizes, reply] { reply(std::move(*sizes)); });
   });
 }

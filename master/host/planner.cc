@@ -219,6 +219,23 @@ Result<std::vector<InputFile>> FilesOutside(const std::string& uri, const PlanCo
   return context.urls == nullptr ? url::NoReader(uri) : context.urls->Expand(uri);
 }
 
+void MeasureOutside(const std::vector<std::pair<size_t, std::string>>& uris,
+                    const std::function<Result<std::vector<InputFile>>(const std::string&)>& expand,
+                    std::vector<std::optional<InputSize>>* sizes) {
+  size_t urls = 0;
+  bool answers = true;
+  for (const auto& [i, uri] : uris) {
+    const bool is_url = url::IsUrl(uri);
+    if (is_url && (!answers || ++urls > kMostMeasuredUrls)) continue;
+    const auto files = expand(uri);
+    if (files.ok()) {
+      (*sizes)[i] = SizeOf(*files);
+    } else if (is_url) {
+      answers = files.status().code() == Code::kNotFound || files.status().code() == Code::kNotAllowed;
+    }
+  }
+}
+
 Status CheckFileOutput(const std::string& uri, bool overwrite, const FileRoots& roots) {
   const std::string path = uri.substr(kFileScheme.size());
   MR_RETURN_IF_ERROR(roots.Check(path));

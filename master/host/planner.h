@@ -36,6 +36,14 @@ void PostPlan(const PlanContext& context, bool reads_urls, const std::function<v
 // Returns the files behind a file:// URI or a URL. Blocks.
 Result<std::vector<InputFile>> FilesOutside(const std::string& uri, const PlanContext& context);
 
+inline constexpr size_t kMostMeasuredUrls = 1000;  // of one call: each costs at least a request (guess)
+// Sets the sizes of the inputs at these indexes that `expand` can read. Ends with URLs at the first error of one that
+// is neither kNotFound nor kNotAllowed, and after kMostMeasuredUrls: each URL of a server that does not answer takes as
+// long as all tries, and jobs with URLs wait for the same threads.
+void MeasureOutside(const std::vector<std::pair<size_t, std::string>>& uris,
+                    const std::function<Result<std::vector<InputFile>>(const std::string&)>& expand,
+                    std::vector<std::optional<InputSize>>* sizes);
+
 // An automatic reduce takes about so many bytes (half a block: small jobs get parallel reduces; guess).
 inline constexpr uint64_t kBytesPerTask = 32ull << 20;
 // More than one for each slot where they would take more than this: the memory that a task needs does not grow with the

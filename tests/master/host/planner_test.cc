@@ -553,5 +553,49 @@ TEST_F(PublisherTest, JobsOfTwoClustersShareNoStaging) {
   EXPECT_NE(StagingUri("file:///a/out", "job_1_0001", 1), StagingUri("file:///a/out", "job_1_0001", 2));
 }
 
+TEST(MeasureOutsideTest, AServerThatDoesNotAnswerIsNotAskedForItsOtherFiles) {
+  std::vector<std::string> asked;
+  const auto expand = [&asked](const std::string& uri) -> Result<std::vector<InputFile>> {
+    asked.push_back(uri);
+    if (uri == "http://h/gone") return NotFound(uri);
+    if (uri == "http://h/secret") return Status(Code::kNotAllowed, uri);
+    if (uri == "http://down/a") return Rejected("no answer after all tries");
+    InputFile file;
+    file.uri = uri;
+    file.bytes = 7;
+    return std::vector<InputFile>{file};
+  };
+  std::vector<std::optional<InputSize>> sizes(7);
+  MeasureOutside({{0, "http://h/gone"},
+                  {1, "http://h/secret"},
+                  {3, "http://h/a"},
+                  {4, "http://down/a"},
+                  {5, "http://down/b"},
+                  {6, "file:///a"}},
+                 expand, &sizes);
+  EXPECT_THAT(asked,
+              testing::ElementsAre("http://h/gone", "http://h/secret", "http://h/a", "http://down/a", "file:///a"));
+  EXPECT_FALSE(sizes[0] || sizes[1] || sizes[2] || sizes[4] || sizes[5]);
+  EXPECT_TRUE(sizes[3] && sizes[6]);
+}
+
+TEST(MeasureOutsideTest, OneCallMeasuresABoundedNumberOfUrls) {
+  size_t asked = 0;
+  std::vector<std::pair<size_t, std::string>> uris;
+  uris.reserve(kMostMeasuredUrls + 5);
+  for (size_t i = 0; i < kMostMeasuredUrls + 5; ++i) uris.emplace_back(i, "http://h/" + std::to_string(i));
+  std::vector<std::optional<InputSize>> sizes(uris.size());
+  MeasureOutside(
+      uris,
+      [&asked](const std::string&) -> Result<std::vector<InputFile>> {
+        ++asked;
+        return std::vector<InputFile>(1);
+      },
+      &sizes);
+  EXPECT_EQ(asked, kMostMeasuredUrls);
+  EXPECT_TRUE(sizes[kMostMeasuredUrls - 1]);
+  EXPECT_FALSE(sizes[kMostMeasuredUrls]);
+}
+
 }  // namespace
 }  // namespace mr::master
