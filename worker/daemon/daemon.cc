@@ -241,7 +241,7 @@ void Daemon::Impl::BuildSession() {
   o.address = options.advertise + ":" + std::to_string(port);
   o.rack = options.rack;
   o.slots = options.slots;
-  if (options.memory != nullptr) o.memory_bytes = [memory = options.memory] { return memory->Together(Now()); };
+  if (options.memory != nullptr) o.memory_bytes = [memory = options.memory] { return memory->whole(); };
   o.tier = host->room().tier;
   o.labels = options.labels;
   o.http_port = http_port;

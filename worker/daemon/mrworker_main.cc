@@ -139,7 +139,10 @@ DEFINE_string(send_timeout, "30s",
               "close connections that do not take their data within this time, plus 1s per 64 KiB");
 DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to this descriptor");
 DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
-DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
+DEFINE_bool(
+    ephemeral, false,
+    "with --lifeline_fd: remove --data when stopped by it; other workers do not count this one when they divide "
+    "the machine's memory");
 
 DECLARE_bool(help);  // of gflags
 
@@ -417,7 +420,8 @@ int Main(int argc, char** argv) {
   host_options.cgroup_root = FLAGS_cgroup_root;
   host_options.slots = Slots();
   host_options.ready_children = Slots();
-  const std::shared_ptr<MemoryShare> memory = MemoryShare::Open({*memory_bytes, Slots(), FLAGS_cgroup_root});
+  const std::shared_ptr<MemoryShare> memory =
+      MemoryShare::Open({*memory_bytes, Slots(), FLAGS_cgroup_root, FLAGS_ephemeral});
   host_options.memory_bytes = memory->whole();
   if (*task_memory != 0) {
     host_options.default_memory = [bytes = *task_memory] { return bytes; };

@@ -29,7 +29,8 @@ class Session {
     std::string address;  // of this worker's data server, as others reach it
     std::string rack;
     SlotLimits slots;
-    // Returns the memory of all its attempts together, when it registers. Empty: not limited.
+    // Returns how much memory its attempts may use together at most, when it registers. Workers that start and end
+    // change a share, and the master keeps the number until the next registration. Empty: not limited.
     std::function<uint64_t()> memory_bytes;
     int tier = -1;  // of the rooms of its tasks; -1: not known
     std::vector<std::string> labels;

@@ -61,7 +61,7 @@ std::unique_ptr<MemoryShare> MemoryShare::Open(const Options& options) {
       static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto mounts = ReadFile("/proc/self/mountinfo"), own = ReadFile("/proc/self/cgroup");
   const MemoryFound found = FindMemory(machine, mounts.ok() ? *mounts : "", own.ok() ? *own : "", options.cgroup_root);
-  auto peers = PeersHere::Join("memory." + NameOf(found));
+  auto peers = PeersHere::Join("memory." + NameOf(found), options.passing);
   std::string alone = peers.ok() ? "" : "; other workers are not counted: " + peers.status().message();
   std::function<uint32_t()> count = [] { return 1u; };
   if (peers.ok()) {

@@ -43,6 +43,9 @@ class MemoryShare {
     uint64_t bytes = 0;  // of the operator (mrworker --memory); 0: what is found
     uint32_t slots = 1;
     std::string cgroup_root;  // as in FindCgroups
+    // A worker that ends soon, such as those of `mrctl submit --local`: it divides the memory by all workers, and the
+    // workers that stay do not count it. So a short run does not change the limits of other jobs.
+    bool passing = false;
   };
   // Reads the limits of this process and joins the workers that share them.
   static std::unique_ptr<MemoryShare> Open(const Options& options);

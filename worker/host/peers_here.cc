@@ -12,11 +12,12 @@
 
 namespace mr::worker {
 
-Result<PeersHere> PeersHere::Join(const std::string& what) {
+Result<PeersHere> PeersHere::Join(const std::string& what, bool passing) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return ErrnoStatus(errno, "cannot make a socket");
   // In the abstract namespace: a name without a file. Nobody listens at it.
-  const std::string mark = "paceline-worker." + what + ".", name = mark + std::to_string(RandomId());
+  const std::string stays = "paceline-worker." + what + ".", passes = "paceline-guest." + what + ".";
+  const std::string name = (passing ? passes : stays) + std::to_string(RandomId());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.size() + 1 > sizeof address.sun_path) return InvalidArgument("the name '" + what + "' is too long");
@@ -25,12 +26,17 @@ Result<PeersHere> PeersHere::Join(const std::string& what) {
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     return ErrnoStatus(errno, "cannot name a socket '" + name + "'");
   }
-  return PeersHere(std::move(socket), "@" + mark);
+  std::vector<std::string> marks = {"@" + stays};
+  if (passing) marks.push_back("@" + passes);
+  return PeersHere(std::move(socket), std::move(marks));
 }
 
 uint32_t PeersHere::Count() const {
   const auto text = ReadFile("/proc/net/unix");
-  return text.ok() ? std::max(1u, CountSockets(*text, mark_)) : 1;
+  if (!text.ok()) return 1;
+  uint32_t count = 0;
+  for (const std::string& mark : marks_) count += CountSockets(*text, mark);
+  return std::max(1u, count);
 }
 
 uint32_t CountSockets(const std::string& text, const std::string& mark) {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/io/files.h"
@@ -13,16 +15,17 @@ namespace mr::worker {
 
 class PeersHere {
  public:
-  // Joins the workers that share `what`: letters and digits. Counted from now on, until this object ends.
-  static Result<PeersHere> Join(const std::string& what);
-  // Returns how many share it, at least 1: this one counts. Thread: any. Cost: a read of /proc/net/unix, some
-  // microseconds per socket of the machine.
+  // Joins the workers that share `what`: letters and digits. Counted from now on, until this object ends. A passing
+  // worker is counted by passing ones only.
+  static Result<PeersHere> Join(const std::string& what, bool passing = false);
+  // Returns how many share it, at least 1: this one counts. A passing worker counts all. Thread: any. Cost: a read of
+  // /proc/net/unix, some microseconds per socket of the machine.
   uint32_t Count() const;
 
  private:
-  PeersHere(UniqueFd socket, std::string mark) : socket_(std::move(socket)), mark_(std::move(mark)) {}
+  PeersHere(UniqueFd socket, std::vector<std::string> marks) : socket_(std::move(socket)), marks_(std::move(marks)) {}
   UniqueFd socket_;
-  std::string mark_;  // begins the names of their sockets, as /proc/net/unix shows them
+  std::vector<std::string> marks_;  // one of them begins the name of each socket, as /proc/net/unix shows it
 };
 
 // Returns how many lines of /proc/net/unix name a socket that begins with this mark.

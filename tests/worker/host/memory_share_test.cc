@@ -110,6 +110,7 @@ TEST(MemoryShareTest, WorkersOfThisMachineFindEachOther) {
   // At most, since workers of other tests may live meanwhile.
   EXPECT_LE(first->Together(Instant{1}), first->whole() / 2);
   EXPECT_LE(second->Together(Instant{1}), first->whole() / 2);
+  EXPECT_LE(MemoryShare::Open({0, 2, "", true})->Together(Instant{1}), first->whole() / 3) << "it is a guest";
 }
 
 TEST(PeersHereTest, CountsThoseThatLive) {
@@ -126,6 +127,15 @@ TEST(PeersHereTest, CountsThoseThatLive) {
   }
   EXPECT_EQ(first->Count(), 1u);
   EXPECT_FALSE(PeersHere::Join(std::string(100, 'x')).ok());
+}
+
+TEST(PeersHereTest, APassingWorkerTakesNothingFromThoseThatStay) {
+  const std::string what = "test" + std::to_string(RandomId());
+  const auto stays = PeersHere::Join(what);
+  const auto passing = PeersHere::Join(what, true), another = PeersHere::Join(what, true);
+  ASSERT_TRUE(stays.ok() && passing.ok() && another.ok());
+  EXPECT_EQ(stays->Count(), 1u);
+  EXPECT_EQ(passing->Count(), 3u) << "the one that stays, another and itself";
 }
 
 TEST(PeersHereTest, CountsNoOtherSockets) {
