@@ -57,7 +57,8 @@ std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint
 // 2 threads per core, at least 4 and at most 16: enough to keep a disk busy while some of them compress (guess).
 unsigned PoolThreads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4u, 16u); }
 
-// Two per attempt, one for its beginning and one for what its child requests; at most 64. They wait for servers.
+// Two per attempt for the splits that it opens, and as many for what children request; at most 64. They wait for
+// servers.
 unsigned UrlThreads(uint32_t slots) { return std::clamp(2 * slots, 2u, 64u); }
 
 }  // namespace

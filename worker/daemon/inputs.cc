@@ -75,6 +75,7 @@ void InputChanges::Add(const InputChanges& other) {
 kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const StageInfo>& stage,
                                                     const std::vector<SplitToRead>& splits) {
   auto all = kj::heapArrayBuilder<kj::Promise<Result<Opened>>>(splits.size());
+  const auto url_failed = std::make_shared<std::atomic<bool>>(false);
   for (const SplitToRead& split : splits) {
     SplitInput input;
     input.input = split.input;
@@ -92,7 +93,7 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const 
     if (files.sample_bytes == 0) {
       input.cached = cached_.Admit(stage->id.job, {split.uri, split.version.id, split.offset}, split.length);
     }
-    all.add(OpenOne(std::move(input), split, stage->strict_inputs));
+    all.add(OpenOne(std::move(input), split, stage->strict_inputs, url_failed));
   }
   return kj::joinPromises(all.finish()).then([](kj::Array<Result<Opened>> opened) -> Result<OpenedInputs> {
     OpenedInputs out;
@@ -102,7 +103,7 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const 
         out.changes.Add(one->changes);
         out.splits.push_back(std::move(one->input));
         out.local.push_back(std::move(one->local));
-      } else if (failed.ok()) {
+      } else if (failed.ok() || failed.code() == Code::kCancelled) {  // a failure of another cancels
         failed = one.status();
       }
     }
@@ -112,7 +113,8 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const 
   });
 }
 
-kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, const SplitToRead& split, bool strict) {
+kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, const SplitToRead& split, bool strict,
+                                                              const std::shared_ptr<std::atomic<bool>>& url_failed) {
   if (IsDfs(split.uri)) {
     return dfs_().then(
         [this, input = std::move(input), split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<Opened>> {
@@ -124,7 +126,7 @@ kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, 
         });
   }
   if (url::IsUrl(split.uri)) {
-    return urls_.Open(std::move(input), split).then([](Result<UrlInputs::Opened> opened) -> Result<Opened> {
+    return urls_.Open(std::move(input), split, url_failed).then([](Result<UrlInputs::Opened> opened) -> Result<Opened> {
       if (!opened.ok()) return opened.status();
       return Opened{std::move(opened->input), nullptr, {std::move(opened->changed), {}}};
     });

@@ -7,6 +7,7 @@
 
 #include <kj/async.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -74,7 +75,8 @@ class InputOpener {
   };
   // Blocks.
   Result<Opened> OpenLocal(SplitInput input, const SplitToRead& split, bool strict) const;
-  kj::Promise<Result<Opened>> OpenOne(SplitInput input, const SplitToRead& split, bool strict);
+  kj::Promise<Result<Opened>> OpenOne(SplitInput input, const SplitToRead& split, bool strict,
+                                      const std::shared_ptr<std::atomic<bool>>& url_failed);
   kj::Promise<Result<SplitInput>> OpenBlock(dfs::DfsClient& dfs, SplitInput input, const SplitToRead& split);
   kj::Promise<Result<std::string>> ReadBlocks(SplitToRead split, uint64_t offset, uint64_t end, std::string sofar);
   kj::Promise<Result<std::string>> ReadBlocksOf(dfs::DfsClient& dfs, SplitToRead split, uint64_t offset, uint64_t end,

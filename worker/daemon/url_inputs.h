@@ -18,7 +18,8 @@
 
 namespace mr::worker {
 
-// Fetches of at most `threads` inputs run at a time, on threads of their own: a slow server must not delay disks.
+// Fetches run on threads of their own: a slow server must not delay disks. Those of splits that are opened and those
+// that running children wait for have `threads` each.
 // Thread: the loop.
 class UrlInputs {
  public:
@@ -34,7 +35,10 @@ class UrlInputs {
     SplitInput input;
     std::string changed;  // for people: the file is not as planned; the attempt must fail for good
   };
-  kj::Promise<Result<Opened>> Open(SplitInput input, const SplitToRead& split);
+  // failed: shared by the splits of one attempt; set when one of them fails or has changed. Then the others end with
+  // kCancelled, since each could wait for the server as long as the first.
+  kj::Promise<Result<Opened>> Open(SplitInput input, const SplitToRead& split,
+                                   std::shared_ptr<std::atomic<bool>> failed);
   // Reads bytes [offset, end) of the split's file. Errors: as url::Reader::Read; kRejected, if the file has changed.
   kj::Promise<Result<std::string>> Read(const SplitToRead& split, uint64_t offset, uint64_t end);
   // Ends all fetches. Thread: any.
@@ -42,12 +46,13 @@ class UrlInputs {
 
  private:
   template <class F>
-  auto Run(const std::string& uri, F fn) -> kj::Promise<std::invoke_result_t<F, const std::function<bool()>&>>;
+  auto Run(const std::unique_ptr<Pool>& pool, const std::string& uri, F fn)
+      -> kj::Promise<std::invoke_result_t<F, const std::function<bool()>&>>;
 
   const std::shared_ptr<const url::Reader> reader_;
   const std::string temp_directory_;
   const std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<Pool> pool_;  // null without a reader
+  std::unique_ptr<Pool> opens_, reads_;  // null without a reader
 };
 
 }  // namespace mr::worker
