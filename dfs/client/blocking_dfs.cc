@@ -171,7 +171,7 @@ struct BlockingDfs::Impl {
     return Await(std::move(start), wait);
   }
 
-  // As Await, for calls that write. If one is given up, the master is asked to forget its unfinished files, and
+  // Like Await, for calls that write. If one is given up, the master is asked to forget its unfinished files, and
   // has done so when this returns, if it answers soon.
   template <class F>
   auto AwaitWrite(F start) {

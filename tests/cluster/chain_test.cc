@@ -122,7 +122,7 @@ TEST_F(ChainTest, TablesOfStepsWithoutAHeaderAreSummedByNumber) {
             In("grep '7$' visits.csv | awk -F, '{s[$1] += $2} END {for (u in s) print u \",\" s[u]}' | sort"));
   const RunResult refused = Submit(first + "args = ['--by', '1', '--agg', 'sum(2)']\n", {"--output", Uri("never")});
   EXPECT_EQ(refused.exit, 2);
-  EXPECT_THAT(refused.err, HasSubstr("step 'aggregate': its stage 'rows' reads the first line"));
+  EXPECT_THAT(refused.err, HasSubstr("step 'aggregate': reads the first line of each file of @grep as a header"));
   EXPECT_THAT(refused.err, HasSubstr("--no-header"));
 }
 

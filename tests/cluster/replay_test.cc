@@ -158,7 +158,7 @@ TEST_F(ReplayTest, ADebuggerGetsTheProcessAndItsArguments) {
 TEST_F(ReplayTest, AProfilerSeesTheProcessAndItsSamplesBecomeAnImage) {
   Write("profiled", "a\nsay\n");
   const std::string attempt =
-      Attempt({"--lib", Lib(), "replayed", "--input", Uri("profiled"), "--output", Uri("out8")});
+      Attempt({"--lib", Lib(), "replayed", "--input", Uri("profiled"), "--output", Uri("out_profiled")});
   // In place of perf, which not every kernel allows: it runs the program, and has one sample.
   Shell("mkdir -p '" + Path("bin") +
         "' && printf '#!/bin/sh\\nif [ \"$1\" = record ]; then while [ \"$1\" != -- ]; do shift; done; shift; exec "

@@ -38,7 +38,6 @@ TEST(TerminalRuleTest, MrctlPrintsThroughFunctionsThatEscape) {
   // with control characters of its own.
   const std::map<std::string, int> allowed = {{"jobs/mrctl/mrctl_main.cc", 1},
                                               {"jobs/mrctl/terminal_text.cc", 1},
-                                              {"jobs/mrctl/stdout_reader.cc", 1},
                                               {"jobs/mrctl/top.cc", 1},
                                               {"jobs/mrctl/progress.cc", 1}};
   std::map<std::string, int> writes;

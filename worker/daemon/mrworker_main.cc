@@ -200,7 +200,10 @@ int ExitOf(const Status& status) {
                                                  : 70;
 }
 // 5: mrtask is of another build.
-int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ? 5 : ExitOf(status); }
+// A missing mrtask may be there again soon, such as during an upgrade: systemd starts the worker again.
+int ExitOfHost(const Status& status) {
+  return status.code() == Code::kRejected ? 5 : status.code() == Code::kNotFound ? 70 : ExitOf(status);
+}
 
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 

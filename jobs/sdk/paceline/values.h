@@ -160,6 +160,7 @@ class Values {
     pass_.Begin(reader_);
     return Iterator(this);
   }
+  // Returns the mark of the end, for loops.
   std::default_sentinel_t end() const { return {}; }
   // Returns whether no value is left.
   bool empty() const { return !reader_->HasValue() || (only_ != kAnyInput && reader_->input() != only_); }
@@ -208,6 +209,7 @@ class SortedValues {
     pass_.Begin(reader_);
     return Iterator(this);
   }
+  // Returns the mark of the end, for loops.
   std::default_sentinel_t end() const { return {}; }
 
   // Returns whether no value is left.

@@ -137,7 +137,7 @@ TEST(RandomClusterTest, InvariantsHoldWithClonesOnIdleSlots) {
                            "fair,delay(node=0.1,rack=0.1),dolly(beta=0.3,p=0.3,tau=1),delay_assignment(omega=20ms),"
                            "opportunistic(fill=1),late(min_age=20ms,slow_task=0.6)"}) {
     int lent = 0, succeeded = 0;
-    for (uint64_t seed = 500; seed < 512; ++seed) {
+    for (uint64_t seed = 500; seed < 516; ++seed) {
       RandomCluster cluster(seed, list);
       ASSERT_EQ(cluster.Run(800, 3), "") << Rerun(seed, 800) << " '" << list << "'";
       lent += cluster.slots_lent();

@@ -1,4 +1,4 @@
-// What a worker's start and disk keep and notice: directories in which attempts cannot write, and its master's address.
+// The watch of a worker's disk (directories in which attempts cannot write), and the kept address of its master.
 #include "worker/daemon/disk_watch.h"
 
 #include <gtest/gtest.h>
