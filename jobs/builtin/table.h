@@ -234,7 +234,9 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   // Checks a header that stands between rows, in row_: files of one table can be concatenated. Errors: FinalError.
   void ExpectSameHeader() const {
     for (size_t i = 0; i < std::max<size_t>(row_.size(), fields_); ++i) {
-      const std::string_view here = i < row_.size() ? row_[i] : "", first = i < fields_ ? found_.columns[i].name : "";
+      std::string_view here, first;
+      if (i < row_.size()) here = row_[i];
+      if (i < fields_) first = found_.columns[i].name;
       if (here == first && i < std::min<size_t>(row_.size(), fields_)) continue;
       throw FinalError(job_ + ": " + this->context().input_file() + ": headers differ: column " +
                        std::to_string(i + 1) + " is '" + std::string(first.substr(0, 60)) + "' at first, and '" +

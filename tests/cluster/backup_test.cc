@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -45,6 +46,19 @@ class BackupTest : public testing::Test {
     ASSERT_TRUE(cluster_->WaitForWorkers(2).ok()) << cluster_->Logs();
   }
 
+  static uint64_t NumberBehind(const std::string& text, const std::string& words) {
+    const size_t at = text.find(words);
+    return at == text.npos ? 0 : std::strtoull(text.c_str() + at + words.size(), nullptr, 10);
+  }
+  // Returns the newest record of the journal that the worker has noted on its disk, or 0.
+  uint64_t SeenBy(int worker) const {
+    std::ifstream file(cluster_->worker_data(worker) + "/journal_seen");
+    std::string cluster, epoch, life;
+    uint64_t sequence = 0;
+    file >> cluster >> epoch >> life >> sequence;
+    return sequence;
+  }
+
   std::unique_ptr<Cluster> cluster_;
   std::string counts_;
 };
@@ -72,17 +86,20 @@ TEST_F(BackupTest, BackupsUnderAWriteLoadAreAllConsistent) {
       made += 20;
     }
   });
+  uint64_t backed_up = 0;
   std::vector<int> before;
   for (int i = 0; i < 5; ++i) {
     before.push_back(made);
     const RunResult backup = Backup(Path("backup" + std::to_string(i)));
     EXPECT_EQ(backup.exit, 0) << i << ": " << backup.err;
+    backed_up = NumberBehind(backup.out, "up to record ");
   }
   stop = true;
   load.join();
   ASSERT_GT(made, 0);
-  // A job after the backup, so that the workers know later records than the backup has.
+  // A job after the backup, so that the workers know later records than the backup has, with the next heartbeat.
   ASSERT_EQ(Mrctl({"submit", "wordcount", "--input", "/in", "--output", "/later"}).exit, 0);
+  ASSERT_TRUE(Within(Seconds(30), [&] { return SeenBy(0) > backed_up; })) << SeenBy(0) << " of " << backed_up;
   ASSERT_NO_FATAL_FAILURE(Restore(Path("backup4")));
   EXPECT_THAT(Mrctl({"store", "safemode"}).out, HasSubstr("safe mode is on"));
   EXPECT_EQ(Mrctl({"fs", "cat", "/counts"}).out, counts_) << "safe mode serves reads";
