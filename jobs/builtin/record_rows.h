@@ -10,6 +10,7 @@
 
 #include "paceline/codec.h"
 #include "paceline/csv.h"
+#include "paceline/error.h"
 
 namespace mr::builtin {
 
@@ -33,23 +34,11 @@ inline bool ParseRecordRow(std::string_view value, bool* header, CsvRow* row) {
   if (value.empty() || static_cast<uint8_t>(value[0]) > 1) return false;
   *header = value[0] == 1;
   value.remove_prefix(1);
-  const auto number = [&](uint64_t* n) {
-    *n = 0;
-    for (int shift = 0; shift < 64 && !value.empty(); shift += 7) {
-      const auto byte = static_cast<uint8_t>(value[0]);
-      value.remove_prefix(1);
-      *n |= uint64_t{byte & 127u} << shift;
-      if (byte < 128) return true;
-    }
+  try {
+    const uint64_t fields = sdk::TakeVarint(&value);
+    for (uint64_t i = 0; i < fields; ++i) row->Add(sdk::Take(&value, sdk::TakeVarint(&value), "a field"));
+  } catch (const JobError&) {
     return false;
-  };
-  uint64_t fields = 0;
-  if (!number(&fields) || fields > value.size()) return false;
-  for (; fields > 0; --fields) {
-    uint64_t bytes = 0;
-    if (!number(&bytes) || bytes > value.size()) return false;
-    row->Add(value.substr(0, bytes));
-    value.remove_prefix(bytes);
   }
   return value.empty() && row->size() > 0;
 }
