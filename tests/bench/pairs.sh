@@ -3,6 +3,7 @@
 # run in turn, with the same arguments. OTHER is a build directory of another commit. PAIRS: default 40.
 #   pairs.sh OTHER 40 spine 1 fair,late,blacklist   jobs of a whole cluster (the default); 0 for 1: short jobs
 #   pairs.sh OTHER 100 sched 1 pairs fair,coupling  the scheduler alone, under one list of sched_bench
+#   pairs.sh OTHER 12 speed [--scale S] [NAME...]   jobs of speed_bench, each build with a cluster of its own (speed_pairs)
 # Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and a
 # verdict: "slower" if the whole interval lies above 1.05 (exit 1), "add pairs" if it is wider than .06, which decides
 # nothing (exit 3), else "ok". 1.05 is a guess: the layout of the code alone moves short loads by a few percent.
@@ -12,11 +13,13 @@ cd "$(dirname "$0")/../.."
 other=$1 pairs=${2:-40} bench=${3:-spine}_bench
 shift $(($# < 3 ? $# : 3))
 [ "$bench" != spine_bench ] || [ $# -gt 0 ] || set -- 1 fair,late,blacklist
+needed=$bench
+[ "$bench" != speed_bench ] || needed=mrctl
 for build in "$other" build; do
-  [ -x "$build/bin/$bench" ] || { echo "$build/bin/$bench is missing: ./dev build there first" >&2; exit 2; }
+  [ -x "$build/bin/$needed" ] || { echo "$build/bin/$needed is missing: ./dev build there first" >&2; exit 2; }
 done
 lines=$(mktemp)
-trap 'rm -f "$lines"' EXIT
+trap 'rm -f "$lines" "$lines.all"' EXIT
 run() { # WHICH BUILD PAIR ARGUMENT...
   which=$1 build=$2 pair=$3
   shift 3
@@ -25,6 +28,11 @@ run() { # WHICH BUILD PAIR ARGUMENT...
     sed "s/^/$pair\t$which\t/" >>"$lines" || true
 }
 i=0
+if [ "$bench" = speed_bench ]; then
+  build/bin/speed_pairs --other "$(cd "$other/bin" && pwd)" --runs "$pairs" "$@" >"$lines.all"
+  grep '	ms$' "$lines.all" >"$lines"
+  i=$pairs
+fi
 while [ "$i" -lt "$pairs" ]; do
   if [ $((i % 2)) = 0 ]; then run other "$other" "$i" "$@"; run this build "$i" "$@"
   else run this build "$i" "$@"; run other "$other" "$i" "$@"; fi

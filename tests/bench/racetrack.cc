@@ -25,6 +25,8 @@ RaceOptions ParseRaceOptions(int argc, char** argv, std::vector<std::string> nam
       options.runs = std::atoi(value().c_str());
     } else if (arg == "--data") {
       options.data.directory = value();
+    } else if (arg == "--other") {
+      options.other = value();
     } else if (std::find(names.begin(), names.end(), arg) == names.end()) {
       std::string all;
       for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
@@ -38,8 +40,8 @@ RaceOptions ParseRaceOptions(int argc, char** argv, std::vector<std::string> nam
   return options;
 }
 
-Racetrack::Racetrack(int runs)
-    : runs_(runs), cluster_({.workers = 2, .slots = 1, .master_flags = {"--replication=1"}}) {
+Racetrack::Racetrack(int runs, const std::string& binaries)
+    : runs_(runs), cluster_({.workers = 2, .slots = 1, .master_flags = {"--replication=1"}, .binaries = binaries}) {
   OrDie(cluster_.Start(), "starting the cluster");
 }
 

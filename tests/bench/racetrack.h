@@ -24,15 +24,17 @@ struct Contestant {
 struct RaceOptions {
   SpeedData data{"", 1};
   int runs = 3;
+  std::string other;  // directory of the binaries of another build; empty: none
   std::vector<std::string> names;
 };
-// Parses [--scale S] [--runs N] [--data DIRECTORY] [NAME...]; default: all `names`. Ends the process on other
-// arguments.
+// Parses [--scale S] [--runs N] [--data DIRECTORY] [--other DIRECTORY] [NAME...]; default: all `names`. Ends the
+// process on other arguments.
 RaceOptions ParseRaceOptions(int argc, char** argv, std::vector<std::string> names);
 
 class Racetrack {
  public:
-  explicit Racetrack(int runs);
+  // binaries: directory of another build, whose cluster runs ours; empty: this build's.
+  explicit Racetrack(int runs, const std::string& binaries = "");
 
   // Returns the file's place in the block store. Copies it there the first time.
   std::string Put(const std::string& path);

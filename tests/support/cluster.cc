@@ -128,8 +128,8 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv, int n
   // Operators of tests leave marks below the directories of tests. rooms_test.cc gives its own paths.
   if (&member != &master_)
     argv.insert(argv.end(), {"--task_paths", "/tmp:rw," + directory_.path() + ":rw," + BinaryDirectory() + "/.."});
-  // Not a share of what the clusters of other tests on this machine leave.
-  if (&member != &master_) argv.insert(argv.end(), {"--memory", "64g"});
+  // Not a share of what the clusters of other tests on this machine leave. Earlier builds may lack the flag.
+  if (&member != &master_ && options_.binaries.empty()) argv.insert(argv.end(), {"--memory", "64g"});
   const auto& more = &member == &master_ ? options_.master_flags : options_.worker_flags;
   argv.insert(argv.end(), more.begin(), more.end());
   int ends[2];
@@ -150,12 +150,10 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv, int n
   return Status::Ok();
 }
 
-Status Cluster::StartMaster() {
-  return StartMember(master_, {BinaryDirectory() + "/mrmaster", "--bind", options_.host}, -1);
-}
+Status Cluster::StartMaster() { return StartMember(master_, {Binary("mrmaster"), "--bind", options_.host}, -1); }
 
 Status Cluster::StartWorker(int index) {
-  std::vector<std::string> argv = {BinaryDirectory() + "/mrworker", "--master", master_address(), "--slots",
+  std::vector<std::string> argv = {Binary("mrworker"), "--master", master_address(), "--slots",
                                    std::to_string(options_.slots)};
   const auto i = static_cast<size_t>(index);
   if (i < options_.labels.size()) argv.insert(argv.end(), {"--label", options_.labels[i]});
@@ -206,14 +204,18 @@ bool Cluster::Insecure() const {
   return options_.host != "127.0.0.1" || std::find(flags.begin(), flags.end(), "--insecure") != flags.end();
 }
 
+std::string Cluster::Binary(const std::string& name) const {
+  return (options_.binaries.empty() ? BinaryDirectory() : options_.binaries) + "/" + name;
+}
+
 RunResult Cluster::Mrctl(std::vector<std::string> args, Duration limit, SpawnOptions options) const {
   if (Insecure()) options.env.emplace_back("MR_INSECURE=1");
-  args.insert(args.begin(), {"--master", master_address()});
-  return RunMrctl(args, limit, std::move(options));
+  args.insert(args.begin(), {Binary("mrctl"), "--master", master_address()});
+  return RunProgram(args, limit, std::move(options));
 }
 
 Result<Process> Cluster::MrctlInBackground(const std::vector<std::string>& args, const std::string& name) const {
-  std::vector<std::string> argv = {BinaryDirectory() + "/mrctl", "--master", master_address()};
+  std::vector<std::string> argv = {Binary("mrctl"), "--master", master_address()};
   argv.insert(argv.end(), args.begin(), args.end());
   SpawnOptions options;
   if (Insecure()) options.env.emplace_back("MR_INSECURE=1");

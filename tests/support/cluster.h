@@ -49,6 +49,7 @@ struct ClusterOptions {
   std::string host = "127.0.0.1";                  // address of the master; another one: --insecure for all
   std::vector<int> networks;                       // element i: network namespace of worker i; missing: the test's
   Duration ready_limit = Seconds(20);
+  std::string binaries;  // directory of the daemons and mrctl of another build; empty: BinaryDirectory()
 };
 
 class Cluster {
@@ -104,6 +105,7 @@ class Cluster {
   };
   // Its daemons run with --insecure: mrctl gets MR_INSECURE=1.
   bool Insecure() const;
+  std::string Binary(const std::string& name) const;
   Status StartMember(Member& member, std::vector<std::string> argv, int network);
 
   const ClusterOptions options_;
