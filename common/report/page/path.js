@@ -3,9 +3,9 @@
 const kMostSegments = 500;
 
 const kSteps = {
-  queue: "waiting for a slot", failed: "repeating failed attempts", slow: "waiting for a slow attempt",
-  launch: "starting processes", shuffle: "shuffle", compute: "computing", commit: "committing the output",
-  stop: "stopping the job",
+  queue: "waiting for a slot", input: "waiting for its input", failed: "repeating failed attempts",
+  slow: "waiting for a slow attempt", launch: "starting processes", shuffle: "shuffle", compute: "computing",
+  commit: "committing the output", stop: "stopping the job",
 };
 
 // A master of a later release may have others.
@@ -19,7 +19,7 @@ function pathSection(page) {
     const {us, shares, segments: last, segments_total: total} = model.report.critical_path;
     const segments = last.slice(-kMostSegments);
     if (us === 0 || shares.length === 0) return [el("p", {class: "quiet"}, "No critical path yet.")];
-    const tone = (s) => "kind-" + (/^[a-z_]+$/.test(s.kind) ? s.kind : "queue");
+    const tone = (s) => "kind-" + (Object.hasOwn(kSteps, s.kind) ? s.kind : "queue");
     const label = (s) => `${s.stage == null ? "" : shorten(visible(s.stage), 16) + ": "}${stepText(s.kind)}`;
     const stage = (s) => s.stage == null ? kNone : nameOf(s.stage);
     return [

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/report/critical_path.h"
 #include "common/report/documents.h"
 #include "common/report/one_line.h"
 #include "common/report/page.h"
@@ -285,6 +286,16 @@ TEST(ReportTest, ThePageNeedsNoNetwork) {
        {"src=\"", "@import", "url(http", "https://", "XMLHttpRequest", "WebSocket", "rel=\"stylesheet"})
     EXPECT_THAT(page, Not(HasSubstr(reference)));
   EXPECT_THAT(page, Not(HasSubstr("{{")));
+}
+
+TEST(ReportTest, ThePageHasATextAndAColourForEachKindOfSegment) {
+  RunBuilder b = Job();
+  const std::string page = ReportPage("words", ReportJson(Report(b.run())));
+  for (int kind = 0; kind <= static_cast<int>(SegmentKind::kStop); ++kind) {
+    const std::string word = Word(static_cast<SegmentKind>(kind));
+    EXPECT_THAT(page, HasSubstr(" " + word + ": \""));
+    EXPECT_THAT(page, HasSubstr(".kind-" + word));
+  }
 }
 
 }  // namespace
