@@ -9,7 +9,7 @@
 
 #include "common/abi/operator_table.h"
 #include "paceline/error.h"
-#include "paceline/json_text.h"
+#include "paceline/testing/shown_bytes.h"
 #include "paceline/testing/test_host.h"
 
 namespace mr::sdk {
@@ -20,9 +20,12 @@ inline void CompareAttempts(const mr_operator& op, const std::string& stage, uin
   const auto less = [](const TestRecord& a, const TestRecord& b) {
     return std::tie(a.key, a.value) < std::tie(b.key, b.value);
   };
-  const auto shown = [](const TestRecords& records, size_t i) {
-    return i < records.size() ? "(" + JsonString(records[i].key) + ", " + JsonString(records[i].value) + ")"
-                              : std::string("missing");
+  const auto shown = [](const TestRecords& records, const TestRecords& others, size_t i) {
+    if (i >= records.size()) return std::string("missing");
+    const TestRecord& r = records[i];
+    const TestRecord other = i < others.size() ? others[i] : TestRecord();
+    return "(" + QuotedBytes(r.key, '"', CommonPrefix(r.key, other.key)) + ", " +
+           QuotedBytes(r.value, '"', CommonPrefix(r.value, other.value)) + ")";
   };
   for (uint32_t p = 0; p < ports; ++p) {
     TestRecords a = one->emitted(p), b = other->emitted(p);
@@ -35,8 +38,8 @@ inline void CompareAttempts(const mr_operator& op, const std::string& stage, uin
     while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
     throw JobError("two attempts of task " + std::to_string(task) + " of stage '" + stage +
                    "' emitted different records to port " + std::to_string(p) + ", though operator '" + op.name +
-                   "' has the flag MR_DETERMINISTIC: record " + std::to_string(at) + " is " + shown(a, at) +
-                   " of one and " + shown(b, at) + " of the other");
+                   "' has the flag MR_DETERMINISTIC: record " + std::to_string(at) + " is " + shown(a, b, at) +
+                   " of one and " + shown(b, a, at) + " of the other");
   }
 }
 

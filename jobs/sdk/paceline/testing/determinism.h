@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "paceline/testing/local_job.h"
+#include "paceline/testing/shown_bytes.h"
 #include "paceline/testing/variation.h"
 
 namespace mr {
@@ -57,19 +58,17 @@ inline std::string SortedOutput(const LocalResult& result) {
 
 namespace sdk {
 
-// Returns "line 3 is 'a', and 'b' without".
+// Returns "line 3 is 'a', and 'b' without", with bytes that are not printable as \xHH.
 inline std::string FirstDifference(std::string_view with, std::string_view without) {
-  for (size_t line = 1;; ++line) {
-    const size_t a = std::min(with.find('\n'), with.size()), b = std::min(without.find('\n'), without.size());
-    if (with.substr(0, a) != without.substr(0, b) || with.empty() || without.empty()) {
-      const auto shown = [](std::string_view text, size_t end) {
-        return text.empty() ? std::string("missing")
-                            : "'" + std::string(text.substr(0, std::min<size_t>(end, 200))) + "'";
-      };
-      return "line " + std::to_string(line) + " is " + shown(with, a) + ", and " + shown(without, b) + " without";
+  for (size_t number = 1;; ++number) {
+    const std::string_view line = with.substr(0, with.find('\n')), other = without.substr(0, without.find('\n'));
+    if (line != other || with.empty() || without.empty()) {
+      const size_t at = CommonPrefix(line, other);
+      return "line " + std::to_string(number) + " is " + (with.empty() ? "missing" : QuotedBytes(line, '\'', at)) +
+             ", and " + (without.empty() ? "missing" : QuotedBytes(other, '\'', at)) + " without";
     }
-    with.remove_prefix(std::min(a + 1, with.size()));
-    without.remove_prefix(std::min(b + 1, without.size()));
+    with.remove_prefix(std::min(line.size() + 1, with.size()));
+    without.remove_prefix(std::min(other.size() + 1, without.size()));
   }
 }
 
@@ -89,13 +88,13 @@ class DeterminismCheck {
 
   Determinism Run() {
     const LocalResult plain = RunWith(Variation(), true);
-    if (!plain.ok) return Fail(0, plain.failed_operator, plain.failed_stage, plain.error);
+    if (!plain.ok) return FailOf(0, plain);
     expected_ = options_.answer(plain);
     for (uint32_t i = 0; i < options_.seeds; ++i) {
       const uint64_t seed = options_.first_seed + i;
       const LocalResult result = RunWith(Variation(seed), true);
       if (Same(result)) continue;
-      if (!result.failed_operator.empty()) return Fail(seed, result.failed_operator, result.failed_stage, result.error);
+      if (!result.failed_operator.empty()) return FailOf(seed, result);
       return Blame(seed, result, plain);
     }
     Determinism good;
@@ -170,7 +169,13 @@ class DeterminismCheck {
   }
 
   std::string Difference(const LocalResult& result) const {
-    return result.ok ? FirstDifference(options_.answer(result), expected_) : "it fails: " + result.error;
+    return result.ok ? FirstDifference(options_.answer(result), expected_) : "it fails: " + result.Failure();
+  }
+
+  Determinism FailOf(uint64_t seed, const LocalResult& result) const {
+    const std::string& record = result.failed_record;
+    return Fail(seed, result.failed_operator, result.failed_stage,
+                (record.empty() ? "" : "failed at " + record + ": ") + result.error);
   }
 
   Determinism Fail(uint64_t seed, const std::string& op, const std::string& stage, const std::string& what) const {

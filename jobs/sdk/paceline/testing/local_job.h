@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +19,7 @@
 #include "paceline/testing/json.h"
 #include "paceline/testing/local_result.h"
 #include "paceline/testing/part_text.h"
+#include "paceline/testing/partition_check.h"
 #include "paceline/testing/plan_sizes.h"
 #include "paceline/testing/plan_use.h"
 #include "paceline/testing/record_range.h"
@@ -79,7 +78,7 @@ class LocalJob {
     result_ = &result;
     try {
       stages_.clear();
-      placed_.clear();
+      placed_.Clear();
       bad_count_ = 0;
       const auto dice = variation_.Of(Vary::kSplits, 0);
       splits_per_task_ = options_.splits_per_task;
@@ -323,6 +322,12 @@ class LocalJob {
           at + sdk::RecordBehind(text.substr(at), std::min<uint64_t>(block_bytes, text.size() - at), csv);
       const std::string_view block = text.substr(at, end - at);
       TestRecords records;
+      std::vector<uint64_t> places;
+      const auto add = [&](std::string_view key, std::string_view value) {
+        const char* const begin = key.data() != nullptr ? key.data() : value.data();
+        places.push_back(static_cast<uint64_t>(begin - split.file->content.data()));
+        records.push_back({std::string(key), std::string(value)});
+      };
       if (stage.op->flags & MR_RAW_BLOCKS) {
         records.push_back({"", std::string(block)});
       } else if (csv) {
@@ -331,14 +336,12 @@ class LocalJob {
               split.file->name + ", byte " + std::to_string(record.text.data() - split.file->content.data());
           if (record.bad)
             return task->SkipBad(CsvLines(record.with_end), record.with_end.size(), place + ": broken csv");
-          records.push_back({"", std::string(record.text)});
+          add({}, record.text);
         });
       } else {
-        sdk::ForEachTextRecord(block, input.format == "kv", [&](std::string_view key, std::string_view value) {
-          records.push_back({std::string(key), std::string(value)});
-        });
+        sdk::ForEachTextRecord(block, input.format == "kv", add);
       }
-      task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, offset + at, split.file->name});
+      task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, offset + at, split.file->name, std::move(places)});
       at = end;
       if (input.sample_bytes != 0 && at >= input.sample_bytes) break;
     }
@@ -355,13 +358,16 @@ class LocalJob {
     const std::string& content = split.file->content;
     if (content.size() % n != 0) throw JobError(split.file->name + ": no whole number of records");
     TestRecords records;
+    std::vector<uint64_t> places;
     const uint64_t first = (split.offset + n - 1) / n * n;
     uint64_t at = first;
     for (; at < split.offset + split.length; at += n) {
       if (input.sample_bytes != 0 && at - first >= input.sample_bytes) break;
       records.push_back({"", content.substr(at, n)});
+      places.push_back(at);
     }
-    if (!records.empty()) task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, first, split.file->name});
+    if (records.empty()) return;
+    task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, first, split.file->name, std::move(places)});
   }
 
   // Calls f(upstream task, records) for the records of an edge that task t reads.
@@ -543,30 +549,12 @@ class LocalJob {
       }
       for (size_t i = 0; i < records.size(); ++i) {
         const uint32_t to = port.custom ? place[i] : sdk::PartitionHash(records[i].key) % n;
-        if (to >= n) ComplainOfPartition(stage, p, records[i].key, to);
-        if (port.custom) CheckPlace(stage, p, records[i].key, to);
+        if (port.custom) placed_.Check({*stage.op, stage.name, IndexOf(stage), p, n}, records[i].key, to);
         partitions[to].push_back(std::move(records[i]));
       }
       std::optional<sdk::Dice> dice = variation_.Of(Vary::kCombiner, IndexOf(stage), uint64_t{t} << 8 | p);
       for (auto& partition : partitions) Finish(stage, p, &partition, task, dice ? &*dice : nullptr);
     }
-  }
-
-  [[noreturn]] void ComplainOfPartition(const Stage& stage, uint32_t port, const std::string& key, uint32_t to) {
-    const uint32_t n = stage.partitions[port];
-    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " +
-                   sdk::JsonString(key) + " partition " + std::to_string(to) + ", and port " + std::to_string(port) +
-                   " of stage '" + stage.name + "' has " + std::to_string(n) + ": it is to be 0 to " +
-                   std::to_string(n - 1));
-  }
-
-  // Equal keys of all tasks must meet in one partition.
-  void CheckPlace(const Stage& stage, uint32_t port, const std::string& key, uint32_t to) {
-    const auto [at, fresh] = placed_.try_emplace({IndexOf(stage), port, key}, to);
-    if (fresh || at->second == to) return;
-    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " +
-                   sdk::JsonString(key) + " partition " + std::to_string(at->second) + " once and " +
-                   std::to_string(to) + " another time, of " + std::to_string(stage.partitions[port]));
   }
 
   void Finish(const Stage& stage, uint32_t p, TestRecords* records, sdk::TestTask* task, sdk::Dice* dice) {
@@ -592,9 +580,9 @@ class LocalJob {
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
   Variation variation_;
-  uint32_t splits_per_task_ = 1, reduces_ = 1;                            // in this run
-  uint64_t bad_count_ = 0;                                                // in this run
-  std::map<std::tuple<size_t, uint32_t, std::string>, uint32_t> placed_;  // partition of each key, by stage and port
+  uint32_t splits_per_task_ = 1, reduces_ = 1;  // in this run
+  uint64_t bad_count_ = 0;                      // in this run
+  sdk::PartitionCheck placed_;                  // in this run
 };
 
 }  // namespace mr

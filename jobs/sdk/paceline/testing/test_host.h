@@ -13,6 +13,7 @@
 #include "common/abi/batch.h"
 #include "common/abi/operator_table.h"
 #include "paceline/error.h"
+#include "paceline/testing/operator_call.h"
 
 namespace mr {
 
@@ -31,7 +32,8 @@ struct TestBatch {
   std::string bytes;
   uint32_t input = 0, grouped = 0, upstream_task = 0;
   uint64_t offset = 0;
-  std::string file = {};  // of a split; else empty
+  std::string file = {};              // of a split; else empty
+  std::vector<uint64_t> places = {};  // byte of each record in the file; empty: not known
 
   mr_batch Get() const {
     mr_batch b{};
@@ -48,7 +50,10 @@ struct TestBatch {
 
 class TestHost {
  public:
-  explicit TestHost(uint32_t ports) : emitted_(ports) {
+  // op: the name of the operator.
+  explicit TestHost(uint32_t ports, const char* op = "operator", std::string_view stage = "stage")
+      : emitted_(ports), stage_(stage) {
+    call_ = {op, stage_.c_str(), nullptr, nullptr, &record_, &at_};
     host_.struct_size = sizeof host_;
     host_.context = this;
     host_.taken = &taken_;
@@ -78,6 +83,13 @@ class TestHost {
       auto* host = static_cast<TestHost*>(self);
       if (host->failed_in_.empty()) host->failed_in_ = View(place);
     };
+    host_.record_place = [](void* self, uint64_t record, mr_sink out) {
+      const OperatorCall& call = static_cast<TestHost*>(self)->call_;
+      if (call.batch == nullptr || call.places == nullptr || record >= call.places->size()) return;
+      const std::string place =
+          std::string(View(call.batch->input_file)) + ", byte " + std::to_string((*call.places)[record]);
+      out.write(out.context, Bytes(place));
+    };
     host_.cancelled = [](void* self) { return static_cast<TestHost*>(self)->cancelled ? 1 : 0; };
   }
   TestHost(const TestHost&) = delete;
@@ -89,8 +101,27 @@ class TestHost {
   mr_batch PopFront() {
     current_ = std::move(queue_.front());
     queue_.pop_front();
-    return current_.Get();
+    return Begin(current_);
   }
+  // Makes the batch the one that the operator works on, until EndBatch. The bytes are borrowed.
+  mr_batch Begin(const TestBatch& batch) {
+    call_.batch = nullptr;  // a signal handler may read them in between
+    record_ = kNoRecord;
+    batch_ = batch.Get();
+    call_.places = &batch.places;
+    call_.batch = &batch_;
+    return batch_;
+  }
+  void EndBatch() { call_.batch = nullptr; }
+  // Ends a batch, if there is one, at which the operator failed.
+  void EndFailedBatch() {
+    ShortText place;
+    std::string_view bytes;
+    if (failed_in_.empty()) call_.AddPlace(&place, &bytes);
+    failed_in_ += place.view();
+    EndBatch();
+  }
+  const OperatorCall* call() const { return &call_; }
 
   TestRecords& emitted(uint32_t port) { return emitted_.at(port); }
   const TestCounters& counters() const { return counters_; }
@@ -99,7 +130,7 @@ class TestHost {
   const std::vector<std::string>& bad_records() const { return bad_records_; }
   // Number of bad records. One bad row of a table may count as several lines.
   uint64_t bad_record_count() const { return bad_count_; }
-  // The place that the operator gave for its failure.
+  // The place of the failure: from the operator, or else the record that it had begun.
   const std::string& failed_in() const { return failed_in_; }
   const std::string& log() const { return log_; }
   uint64_t taken() const { return taken_; }
@@ -140,11 +171,16 @@ class TestHost {
     return 1;
   }
 
+  static constexpr uint32_t kNoRecord = 0xffffffff;
+
   mr_host host_{};
   uint64_t taken_ = 0;
-  uint32_t record_ = 0;
+  uint32_t record_ = kNoRecord;
   mr_bytes at_{};
   std::vector<TestRecords> emitted_;
+  const std::string stage_;
+  OperatorCall call_;
+  mr_batch batch_{};
   std::deque<TestBatch> queue_;
   TestBatch current_;
   TestCounters counters_;
@@ -158,33 +194,37 @@ class TestHost {
 class TestTask {
  public:
   TestTask(const mr_operator& table, const mr_open_args& args, uint64_t max_bad_records = 0)
-      : table_(table), host_(args.ports) {
+      : table_(table), host_(args.ports, table.name, View(args.stage_name)) {
     host_.max_bad_records = max_bad_records;
+    const CallScope scope(host_.call());
     op_ = table.open(&args, host_.host());
     if (op_ == nullptr) Complain("open");
   }
   ~TestTask() {
+    const CallScope scope(host_.call());
     if (op_ != nullptr) table_.close(op_);
   }
   TestTask(const TestTask&) = delete;
 
   void Batch(const TestBatch& batch) {
-    const mr_batch in = batch.Get();
-    if (table_.batch(op_, &in) != 0) Complain("batch");
+    const mr_batch in = host_.Begin(batch);
+    Call("batch", [&] { return table_.batch(op_, &in); });
+    host_.EndBatch();
   }
   // Delivers a grouped stream: the first batch, and the others when the operator asks for them.
   void Grouped(std::vector<TestBatch> batches) {
     for (auto& b : batches) host_.Queue(std::move(b));
     while (!host_.queue_empty()) {
       const mr_batch in = host_.PopFront();
-      if (table_.batch(op_, &in) != 0) Complain("batch");
+      Call("batch", [&] { return table_.batch(op_, &in); });
     }
+    host_.EndBatch();
   }
   void InputEnd(uint32_t input) {
-    if (table_.input_end != nullptr && table_.input_end(op_, input) != 0) Complain("input_end");
+    if (table_.input_end != nullptr) Call("input_end", [&] { return table_.input_end(op_, input); });
   }
   void End() {
-    if (table_.end(op_) != 0) Complain("end");
+    Call("end", [&] { return table_.end(op_); });
   }
 
   // Reports bad records that the host found in the input itself.
@@ -204,20 +244,19 @@ class TestTask {
       }
       return 0;
     };
-    if (table_.combine(op_, port, Bytes(bytes), emit, &out) != 0) Complain("combine");
+    Call("combine", [&] { return table_.combine(op_, port, Bytes(bytes), emit, &out); });
     return out;
   }
   std::vector<uint32_t> Partition(uint32_t port, const TestRecords& records, uint32_t partitions) {
     std::vector<uint32_t> out(records.size(), 0);
     const std::string bytes = Pack(records, 0);
-    if (table_.partition(op_, port, Bytes(bytes), partitions, out.data()) != 0) {
-      Complain("partition");
-    }
+    Call("partition", [&] { return table_.partition(op_, port, Bytes(bytes), partitions, out.data()); });
     return out;
   }
 
   // Compares two keys by the operator's order, or by bytes if it has none.
   int Compare(const std::string& a, const std::string& b) {
+    const CallScope scope(host_.call());
     return table_.compare != nullptr ? table_.compare(op_, Bytes(a), Bytes(b)) : a.compare(b);
   }
 
@@ -231,7 +270,13 @@ class TestTask {
   TestHost& host() { return host_; }
 
  private:
+  template <class F>
+  void Call(const char* what, F&& f) {
+    const CallScope scope(host_.call());
+    if (f() != 0) Complain(what);
+  }
   [[noreturn]] void Complain(const char* where) {
+    host_.EndFailedBatch();
     std::string why = host_.failure();
     if (why.empty()) why = std::string(where) + "() failed and gave no reason";
     if (host_.failed_as() == MR_FAILURE_RETRYABLE) throw RetryableError(why);
@@ -239,6 +284,7 @@ class TestTask {
     throw JobError(why);
   }
 
+  const CrashHandlers handlers_;
   const mr_operator& table_;
   TestHost host_;
   void* op_ = nullptr;
