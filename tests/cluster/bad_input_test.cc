@@ -220,6 +220,12 @@ std::vector<BadInput> BadInputs() {
       {"ExitsEarly", "", own("exits"), 1, {"exit"}},
       {"FailsInOpen", "", own("open"), 1, {"will not open"}},
       {"FailsInPrepare", "", own("prepare"), 2, {"this config will not do"}},
+      {"ClosesFiles",
+       "head -c 8000000 /dev/zero | tr '\\0' x | fold -w 100 > larger",
+       {"--max-attempts", "1", "--lib", "LIB/libbad_operators.so", "bad", "--how", "closes_files", "--input",
+        "IN/larger"},
+       1,
+       {"the operator closed the descriptor of", "larger", "close only descriptors"}},
       {"ClosesDescriptors", "", own("closes"), 1, {"closed the socket", "close only descriptors"}},
 #ifndef __SANITIZE_ADDRESS__  // tasks have no limit of memory there
       {"LeaksMemory",

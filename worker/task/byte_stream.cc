@@ -8,6 +8,7 @@
 #include "common/io/crc32c.h"
 #include "common/io/files.h"
 #include "common/io/ledger.h"
+#include "worker/task/closed_fd.h"
 #include "worker/task/decompress.h"
 
 namespace mr::task {
@@ -79,8 +80,10 @@ Result<size_t> FileBytes::Pread(char* bytes, uint64_t size, uint64_t at) const {
     if (n < 0 && errno != EINTR) past_cache_ = false;
   }
   if (got == size) return got;
-  MR_ASSIGN_OR_RETURN(const size_t rest, PreadUpTo(fd_, bytes + got, size - got, at + got));
-  return got + rest;
+  const Result<size_t> rest = PreadUpTo(fd_, bytes + got, size - got, at + got);
+  if (!rest.ok()) MR_RETURN_IF_ERROR(CheckOpen(fd_, split_.name));
+  MR_RETURN_IF_ERROR(rest.status());
+  return got + *rest;
 }
 
 bool FileBytes::IsChunk(uint64_t at, std::string_view bytes) const {
@@ -133,6 +136,7 @@ Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
   const bool by_descriptor = fd_ >= 0 && at >= split_.fd_offset && at < fd_end && !unreadable_;
   if (by_descriptor && !split_.crcs.empty()) {
     const uint64_t read = ReadChecked(at - split_.fd_offset, std::min(size, fd_end - at), out);
+    if (unreadable_) MR_RETURN_IF_ERROR(CheckOpen(fd_, split_.name));
     at += read;
     size -= read;
   } else if (by_descriptor) {

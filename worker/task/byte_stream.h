@@ -35,7 +35,7 @@ class FileBytes {
       : split_(split), fd_(fd), more_(std::move(more)), past_cache_(!split.cached) {}
 
   // Appends bytes [at, at + size), fewer only at the end of the file. Errors: kUnavailable if the file is shorter than
-  // planned.
+  // planned; kInvalidArgument if the operator has closed the descriptor.
   Status Read(uint64_t at, uint64_t size, ByteBuffer* out) const;
   const WireSplit& split() const { return split_; }
   // Returns "name, byte N" of the file itself, for messages.

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "common/io/ledger.h"
+#include "worker/task/closed_fd.h"
 
 namespace mr::task {
 
@@ -20,6 +21,7 @@ Result<uint64_t> SpillFile::Append(std::string_view bytes) {
   }
   const uint64_t at = (size_ + 7) / 8 * 8;
   if (Status s = PwriteAll(fd_.get(), bytes, at); !s.ok()) {
+    MR_RETURN_IF_ERROR(CheckOpen(fd_.get(), "a spill run"));
     return s.With("cannot write a spill run in " + directory_);
   }
   size_ = at + bytes.size();
@@ -35,7 +37,11 @@ Result<const char*> SpillFile::At(uint64_t offset, uint64_t size) {
   // Maps beyond the file's end, so that a growing file needs few mappings.
   const uint64_t length = (size_ * 2 + 4095) / 4096 * 4096;
   void* base = mmap(nullptr, length, PROT_READ, MAP_SHARED, fd_.get(), 0);
-  if (base == MAP_FAILED) return ErrnoStatus(errno, "cannot map a spill run in " + directory_);
+  if (base == MAP_FAILED) {
+    const int error = errno;
+    MR_RETURN_IF_ERROR(CheckOpen(fd_.get(), "a spill run"));
+    return ErrnoStatus(error, "cannot map a spill run in " + directory_);
+  }
   mappings_.push_back({static_cast<char*>(base), length});
   return mappings_.back().base + offset;
 }

@@ -115,6 +115,14 @@ class Closes : public Base {
     out.Line(line);
   }
 };
+// Closes what it takes for left-overs, the files of its inputs included.
+class ClosesFiles : public Base {
+ public:
+  void Map(std::string_view line, Out& out) {
+    for (int fd = 3; fd < 200; ++fd) close(fd);
+    out.Line(line);
+  }
+};
 class Leaks : public Base {
  public:
   void Map(std::string_view, Out&) {
@@ -166,14 +174,15 @@ PACELINE_LIBRARY(
                                                                                                 MR_DETERMINISTIC)
             PACELINE_OPERATOR(ThrowsAtGroup, "bad.throws_at_group",
                               MR_DETERMINISTIC) PACELINE_OPERATOR(ThrowsInt, "bad.throws_int", MR_DETERMINISTIC)
-                PACELINE_OPERATOR(Segfaults, "bad.segfaults", MR_DETERMINISTIC)
-                    PACELINE_OPERATOR(Aborts, "bad.aborts", MR_DETERMINISTIC) PACELINE_OPERATOR(Exits, "bad.exits",
-                                                                                                MR_DETERMINISTIC)
-                        PACELINE_OPERATOR(Loops, "bad.loops", MR_DETERMINISTIC) PACELINE_OPERATOR(Forks, "bad.forks",
+                PACELINE_OPERATOR(Segfaults, "bad.segfaults", MR_DETERMINISTIC) PACELINE_OPERATOR(Aborts, "bad.aborts",
                                                                                                   MR_DETERMINISTIC)
-                            PACELINE_OPERATOR(FailsInOpen, "bad.open", MR_DETERMINISTIC)
-                                PACELINE_OPERATOR(FailsInPrepare, "bad.prepare", MR_DETERMINISTIC)
-                                    PACELINE_OPERATOR(Closes, "bad.closes", MR_DETERMINISTIC)
+                    PACELINE_OPERATOR(Exits, "bad.exits", MR_DETERMINISTIC) PACELINE_OPERATOR(Loops, "bad.loops",
+                                                                                              MR_DETERMINISTIC)
+                        PACELINE_OPERATOR(Forks, "bad.forks",
+                                          MR_DETERMINISTIC) PACELINE_OPERATOR(FailsInOpen, "bad.open", MR_DETERMINISTIC)
+                            PACELINE_OPERATOR(FailsInPrepare, "bad.prepare", MR_DETERMINISTIC)
+                                PACELINE_OPERATOR(Closes, "bad.closes", MR_DETERMINISTIC)
+                                    PACELINE_OPERATOR(ClosesFiles, "bad.closes_files", MR_DETERMINISTIC)
                                         PACELINE_OPERATOR(Leaks, "bad.leaks", MR_DETERMINISTIC)
                                             PACELINE_OPERATOR(Prints, "bad.prints", MR_DETERMINISTIC)
                                                 PACELINE_OPERATOR(FailsTwice, "bad.twice", MR_DETERMINISTIC)

@@ -137,6 +137,22 @@ TEST_F(CheckedSplitTest, DamageInAChunkOfOneRecordIsSeen) {
   EXPECT_EQ(asked_.size(), 1u);
 }
 
+TEST_F(CheckedSplitTest, ADescriptorThatTheOperatorHasClosedIsAFailureOfTheUser) {
+  for (const bool checked : {true, false}) {
+    WireSplit split = Split(kBefore, kBytes);
+    if (!checked) split.crcs.clear();
+    const FileBytes file = Open(split);
+    fd_.reset();
+    ByteBuffer out;
+    const Status read = file.Read(kBefore, kBytes, &out);
+    EXPECT_EQ(read.code(), Code::kInvalidArgument) << read.ToString();
+    EXPECT_NE(read.message().find("the operator closed the descriptor of file, which is not its own"),
+              std::string::npos)
+        << read.message();
+  }
+  EXPECT_TRUE(asked_.empty()) << "the replica is good";
+}
+
 TEST_F(CheckedSplitTest, AShorterFileIsNoEnd) {
   on_disk_.resize(150'000);
   const WireSplit split = Split(kBefore, kBytes);

@@ -13,6 +13,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/rng.h"
+#include "tests/support/temp_directory.h"
 #include "tests/worker/host/core_harness.h"
 
 namespace mr::task {
@@ -261,6 +262,21 @@ TEST(SortBufferTest, ACombineThatIsNotAssociativeSeesEachGroupOnceAndWhole) {
     for (const Record& r : c.records) EXPECT_TRUE(got.emplace(r.key, atoll(r.value.c_str())).second) << r.key;
   }
   EXPECT_EQ(got, want);
+}
+
+TEST(SpillFileTest, ADescriptorThatTheOperatorHasClosedIsAFailureOfTheUser) {
+  test::TempDirectory directory;
+  for (const bool write : {true, false}) {
+    const int next = dup(0);  // the number that the file gets
+    ASSERT_EQ(close(next), 0);
+    SpillFile file(directory.path());
+    ASSERT_TRUE(file.Append("a run").ok());
+    ASSERT_EQ(close(next), 0);
+    const Status failed = write ? file.Append("another").status() : file.At(0, 5).status();
+    EXPECT_EQ(failed.code(), Code::kInvalidArgument) << failed.ToString();
+    EXPECT_NE(failed.message().find("the operator closed the descriptor of a spill run"), std::string::npos)
+        << failed.message();
+  }
 }
 
 TEST(PartitionBufferTest, RecordsKeepTheOrderOfEmissionInTheirPartitionAlsoWhenSpilled) {
