@@ -366,9 +366,7 @@ class Submission {
 
   Status Broken(const Status& status, JobId id) {
     if (cluster_ == nullptr) return WithKeptResult(GoesOn(status, id, settings_.master));
-    if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) {
-      return WithRunningOperator(status, *client_, id, LocalId());
-    }
+    if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return LocalBroken(status, id);
     const std::string why = status.code() == Code::kCancelled ? "interrupted by Ctrl-C or a signal" : status.message();
     StopLocalJob(*client_, id, why);
     KeepRun(id);
@@ -380,6 +378,20 @@ class Submission {
     const std::string again = "run it again to get its output";
     return WithHint(stopped,
                     local_name_->stored() ? again + "; mrctl why " + LocalId() + " shows how far it came" : again);
+  }
+
+  // Remembers the run as far as the local master still answers: its workers may be all that is gone.
+  Status LocalBroken(const Status& status, JobId id) {
+    const Status named = WithRunningOperator(status, *client_, id, LocalId());
+    const std::string why = status.message().substr(0, status.message().find("; its log ends:\n"));
+    StopLocalJob(*client_, id, why);
+    if (!client_->Job(id).ok()) return named;
+    KeepRun(id);
+    SayWhereTheReportIs();
+    if (!local_name_->stored()) return named;
+    const Failure failure = ToFailure(named);
+    return WithHint(Status(named.code(), failure.message), (failure.hint.empty() ? "" : failure.hint + "; ") +
+                                                               "mrctl why " + LocalId() + " shows how far it came");
   }
 
   // Adds where the result of --output - is kept while nobody prints it.

@@ -344,6 +344,22 @@ TEST_F(LocalTest, RunsThatFailOrAreStoppedAreRememberedToo) {
   EXPECT_EQ(whatif.exit, 3) << "how long its tasks would have taken is not known";
 }
 
+TEST_F(LocalTest, ARunWhoseWorkersWereKilledIsRemembered) {
+  WriteBible(Path("in"), 2'000);
+  Process process = Begin({"stream", "--map", "sleep 60; cat", "--input", "in", "--output", "out"});
+  ASSERT_TRUE(Running()) << BeginErr();
+  for (const pid_t worker : Processes(tmp(), "mrworker")) kill(worker, SIGKILL);
+  EXPECT_EQ(process.Wait(Seconds(30)), 70);
+  EXPECT_THAT(BeginErr(), testing::ContainsRegex("while it ran attempt_local_0001_0_m_000000_[12] of operator "
+                                                 "stream.map[^\n]*: the local worker-2 was killed by SIGKILL, and no"));
+  EXPECT_THAT(BeginErr(), HasSubstr("mrctl why local_0001 shows how far it came"));
+  EXPECT_TRUE(AllGone());
+  EXPECT_FALSE(PathExists(Path("out")));
+  EXPECT_THAT(Remembered({"why", "local_0001"}).out, HasSubstr("local_0001 (stream) KILLED after "));
+  EXPECT_THAT(Remembered({"job", "show", "local_0001"}).out, HasSubstr("the local worker-2 was killed by SIGKILL"));
+  EXPECT_THAT(Remembered({"jobs", "--local"}).out, HasSubstr("local_0001"));
+}
+
 TEST_F(LocalTest, ARunThatCannotBeRememberedIsAWarning) {
   ASSERT_TRUE(WriteFileDurably(Path("state"), "a file").ok());
   const RunResult run = Remembered({"submit", "--local", "sleep", "--ms", "1", "--tasks", "1"});
