@@ -13,7 +13,7 @@ namespace {
 
 // Written before the handlers are installed, and read by them: only async-signal-safe calls follow.
 termios saved_terminal, raw_terminal;
-// Signals that end a process and that users or the system send; SIGKILL cannot be caught. The first two are caught by
+// Signals that end a process and that users or the system send; SIGKILL cannot be caught. The first three are caught by
 // wait.h already.
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction former_actions[std::size(kEnding)];

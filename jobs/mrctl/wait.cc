@@ -18,14 +18,19 @@ namespace mr::ctl {
 namespace {
 
 // Written by the signal handler, where only lock-free atomics and a pipe are safe.
-std::atomic<bool> interrupted{false};
+std::atomic<bool> interrupted{false}, signalled{false};
 int wake_pipe[2] = {-1, -1};
 std::optional<Instant> time_limit;
 
 void OnSignal(int) {
-  interrupted = true;
+  interrupted = signalled = true;
   const char byte = 0;
   [[maybe_unused]] const ssize_t n = write(wake_pipe[1], &byte, 1);
+}
+
+// The shell and the kernel both send SIGHUP when a terminal closes. The second must not end what the first began.
+void OnHangup(int signal) {
+  if (!signalled) OnSignal(signal);
 }
 
 Woken WaitForEvent(int fd, short event, std::optional<Instant> until) {
@@ -56,6 +61,11 @@ void CatchInterrupts() {
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = OnHangup;
+  action.sa_flags = SA_RESTART;
+  struct sigaction former {};
+  const bool ignored = sigaction(SIGHUP, nullptr, &former) == 0 && former.sa_handler == SIG_IGN;  // by nohup
+  if (!ignored) sigaction(SIGHUP, &action, nullptr);
 }
 
 bool Interrupted() { return interrupted; }

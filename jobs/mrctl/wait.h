@@ -10,7 +10,7 @@
 
 namespace mr::ctl {
 
-// Makes SIGINT and SIGTERM end WaitFor. Call once, before any thread is started.
+// Makes SIGINT, SIGTERM and a SIGHUP that is not ignored end WaitFor. Call once, before any thread is started.
 void CatchInterrupts();
 bool Interrupted();
 // Restores the default signal actions, for children and for a second Ctrl-C.

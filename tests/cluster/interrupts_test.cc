@@ -1,4 +1,5 @@
-// mrctl fs ends soon after Ctrl-C, SIGTERM and --timeout, with 130 or 124, and leaves nothing half done.
+// mrctl fs ends soon after Ctrl-C, SIGTERM and --timeout, with 130 or 124, and leaves nothing half done. A closed
+// terminal ends mrctl, not the job that it follows.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,6 +85,20 @@ TEST_F(InterruptsTest, APutLeavesTheOldFile) {
     EXPECT_THAT(Err(), HasSubstr("older files stay"));
     EXPECT_EQ(cluster_->Mrctl({"fs", "cat", "/old"}).out, "old\n");
   }
+}
+
+TEST_F(InterruptsTest, AJobThatIsFollowedGoesOnWhenTheTerminalCloses) {
+  Process submit =
+      Started({"submit", "--name", "goes_on", "sleep", "--ms", "600000", "--tasks", "1", "--output", "/goes_on"});
+  ASSERT_TRUE(Until([] {
+    const auto text = ReadFile(Path("run.err"));  // not there before the child has opened it
+    return text.ok() && text->find("RUNNING") != std::string::npos;
+  })) << Err();
+  submit.Signal(SIGHUP);
+  EXPECT_EQ(submit.Wait(kSoon), 130);
+  EXPECT_THAT(Err(), HasSubstr("goes on"));
+  EXPECT_THAT(cluster_->Mrctl({"job", "show", "goes_on"}).out, HasSubstr("RUNNING"));
+  EXPECT_EQ(cluster_->Mrctl({"kill", "goes_on"}).exit, 0);
 }
 
 TEST_F(InterruptsTest, APutEndsAtItsTimeoutAndMakesNoFile) {

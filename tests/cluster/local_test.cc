@@ -1,8 +1,11 @@
 // `mrctl submit --local`: the right answer with no set-up, and nothing left behind.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -245,6 +248,49 @@ TEST_F(LocalTest, StopsOnCtrlCWith130) {
   EXPECT_EQ(process.Wait(Seconds(15)), 130);
   EXPECT_THAT(BeginErr(), HasSubstr("stopped"));
   EXPECT_TRUE(AllGone());
+}
+
+// The run is on a terminal of its own. The shell of a terminal that closes sends a second SIGHUP, as the kernel does.
+TEST_F(LocalTest, AClosedTerminalStopsItAndItIsRemembered) {
+  UniqueFd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(terminal.valid() && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
+  SpawnOptions options = Remembering();
+  options.stdin_path = options.stdout_path = options.stderr_path = ptsname(terminal.get());
+  auto session = Process::Spawn({"/usr/bin/setsid", "-c", "-w", BinaryDirectory() + "/mrctl", "submit", "--local=2",
+                                 "--keep-logs", Path("logs"), "sleep", "--ms", "60000", "--tasks", "2"},
+                                options);
+  ASSERT_TRUE(session.ok());
+  std::string seen;
+  ASSERT_TRUE(Until(Seconds(20), [&] {
+    char piece[4096];
+    pollfd readable{terminal.get(), POLLIN, 0};
+    const ssize_t n = poll(&readable, 1, 0) == 1 ? read(terminal.get(), piece, sizeof piece) : 0;
+    if (n > 0) seen.append(piece, static_cast<size_t>(n));
+    return seen.find(" 2 running") != std::string::npos;
+  })) << seen;
+  const auto named = Processes(Path("logs"), "mrctl");  // the guardian, too, which stays
+  terminal.reset();
+  for (const pid_t pid : named) kill(pid, SIGHUP);
+  EXPECT_EQ(session->Wait(Seconds(15)), 130);
+  EXPECT_TRUE(AllGone());
+  EXPECT_THAT(Remembered({"why", "local_0001"}).out, HasSubstr("local_0001 (sleep) KILLED after "));
+}
+
+TEST_F(LocalTest, NohupLetsItGoOnWhenTheTerminalCloses) {
+  ASSERT_TRUE(WriteFileDurably(Path("in"), "a\n").ok());
+  SpawnOptions options = Remembering();
+  options.stdout_path = Path("begin.out");
+  options.stderr_path = Path("begin.err");
+  auto process =
+      Process::Spawn({"/bin/sh", "-c",
+                      "trap '' HUP; exec " + BinaryDirectory() + "/mrctl submit --local=2 stream --map 'until [ -e " +
+                          Path("go") + " ]; do sleep .05; done; cat' --input in --output out"},
+                     options);
+  ASSERT_TRUE(process.ok());
+  ASSERT_TRUE(Running()) << BeginErr();
+  process->Signal(SIGHUP);
+  ASSERT_TRUE(WriteFileDurably(Path("go"), "").ok());
+  EXPECT_EQ(process->Wait(Seconds(60)), 0) << BeginErr();
 }
 
 TEST_F(LocalTest, LeavesNothingBesideTheOutputOfAJobThatWasStopped) {
