@@ -70,11 +70,6 @@ void CatchInterrupts() {
 
 bool Interrupted() { return interrupted; }
 
-void RestoreSignals() {
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-}
-
 Woken WaitFor(int fd, std::optional<Instant> until) { return WaitForEvent(fd, POLLIN, until); }
 Woken WaitForRoom(int fd, std::optional<Instant> until) { return WaitForEvent(fd, POLLOUT, until); }
 

@@ -13,8 +13,6 @@ namespace mr::ctl {
 // Makes SIGINT, SIGTERM and a SIGHUP that is not ignored end WaitFor. Call once, before any thread is started.
 void CatchInterrupts();
 bool Interrupted();
-// Restores the default signal actions, for children and for a second Ctrl-C.
-void RestoreSignals();
 
 enum class Woken { kReady, kTimeout, kInterrupted };
 
