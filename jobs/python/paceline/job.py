@@ -20,6 +20,9 @@ from .result import Result
 
 PathLike = Union[str, "os.PathLike[str]"]
 
+# Built-in jobs that write the format of --output-format, by default that of --format.
+_TABLE_JOBS = ("aggregate", "join", "parse", "select", "sessionize", "topk")
+
 # Options of `mrctl submit` that leave no job to follow, or belong to this module.
 _NOT_OF_SUBMIT = {
     "detach": "submit returns as soon as the job is accepted, and close() stops following it",
@@ -76,7 +79,8 @@ def submit(job: Union[PathLike, Mapping[str, Any]], args: Sequence[str] = (), *,
              *option_words(options)]
     if args:
         words += ["--", *args]
-    return Job(Mrctl(mrctl, master), ["submit", *words], local=bool(local), stdin=stdin, directory=directory)
+    return Job(Mrctl(mrctl, master), ["submit", *words], local=bool(local), stdin=stdin, directory=directory,
+               format=_written_format(word, [*option_words(options), *args]))
 
 
 def attach(job: str, *, master: Optional[str] = None, mrctl: Optional[str] = None) -> Job:
@@ -105,10 +109,12 @@ class Job:
 
     def __init__(self, mrctl: Mrctl, words: Sequence[str], *, local: bool,
                  stdin: Union[None, int, str] = subprocess.DEVNULL,
-                 directory: Optional[_TemporaryDirectory] = None) -> None:
+                 directory: Optional[_TemporaryDirectory] = None,
+                 format: str = "") -> None:  # pylint: disable=redefined-builtin
         self._mrctl = mrctl
         self.local = local
         self._directory = directory
+        self._format = format
         self._changed = threading.Condition()
         self._last: Optional[Progress] = None
         self._changes = 0
@@ -200,7 +206,7 @@ class Job:
             self.wait()
         except DeadlineMissed:
             pass  # it succeeded
-        return Result(self._mrctl, self.progress.raw["output"], self._directory)
+        return Result(self._mrctl, self.progress.raw["output"], self._directory, self._format)
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Returns the counters of the operators, by group and name. Of a local job: after its end."""
@@ -320,6 +326,19 @@ class _TemporaryDirectory:
     def __init__(self) -> None:
         self.path = tempfile.mkdtemp(prefix="paceline-")
         self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def _written_format(job: str, words: Sequence[str]) -> str:
+    """Returns "jsonl" if a job with these words of a command line writes it, else "": the master keeps it as text."""
+    named = {"--format": "", "--output-format": "", "--lib": ""}
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in named:  # the last one holds, as for mrctl
+            named[name] = value if equals else "".join(words[at + 1:at + 2])
+    if job not in _TABLE_JOBS or named["--lib"]:
+        return ""
+    written = named["--output-format"] or named["--format"]
+    return "jsonl" if written in ("jsonl", "jsonl.gz", "jsonl.zst") else ""
 
 
 def _start(mrctl: Mrctl, words: Sequence[str],

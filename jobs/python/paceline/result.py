@@ -19,18 +19,22 @@ _FIELD_BYTES = 16 << 20
 class Result:
     """The output of a job, read a piece at a time.
 
-    Iterating gives rows, as dictionaries from column to text, if the output has a header, and lines otherwise.
+    Iterating gives rows, as dictionaries from column to value, if the output has a header or is known to be jsonl, and
+    lines otherwise.
 
     Args:
         mrctl: Reads the output.
         uri: The output directory, a URI.
         keep: Kept as long as this object, such as the owner of a temporary directory.
+        format: "jsonl" if the job was submitted to write it; empty: the format is not known.
     """
 
-    def __init__(self, mrctl: Mrctl, uri: str, keep: Any = None) -> None:
+    def __init__(self, mrctl: Mrctl, uri: str, keep: Any = None,
+                 format: str = "") -> None:  # pylint: disable=redefined-builtin
         self._mrctl = mrctl
         self.uri = uri
         self._keep = keep
+        self.format = format
         self._header: Optional[str] = None
 
     @property
@@ -57,29 +61,47 @@ class Result:
         for line in _split(self.chunks()):
             yield line.decode(encoding, errors)
 
-    def rows(self, fields: Optional[list[str]] = None, encoding: str = "utf-8") -> Iterator[dict[str, str]]:
-        """Yields the rows of a table as dictionaries.
+    def rows(self, fields: Optional[list[str]] = None, encoding: str = "utf-8",
+             format: Optional[str] = None) -> Iterator[dict[str, Any]]:  # pylint: disable=redefined-builtin
+        """Yields the rows of a table as dictionaries: with texts, or with the values of JSON.
 
         Args:
             fields: The names of the columns, in place of those in the header.
             encoding: Of the text.
+            format: "jsonl" reads each line as an object of JSON. Default: the format of this result.
+
+        Raises:
+            UsageError: The names of the columns are not known, or a line of jsonl is no object.
         """
+        if format not in (None, "jsonl"):
+            raise UsageError(f"rows() cannot read the format {format!r}", code="invalid_argument",
+                             hint="the only one to name is 'jsonl'; a header tells that of csv and tsv")
+        if (self.format if format is None else format) == "jsonl":
+            if fields is not None:
+                raise UsageError("names of columns cannot be given for jsonl, whose lines name them",
+                                 code="invalid_argument", hint="leave out `fields`")
+            yield from _objects(self.lines(encoding), self.uri)
+            return
         header = self.header
         if not header and fields is None:
             raise UsageError(f"{self.uri} has no header, so the names of its columns are not known",
-                             code="invalid_argument", hint="give rows() their names, or read lines()")
+                             code="invalid_argument",
+                             hint="give rows() their names, or format='jsonl' for lines of JSON, or read lines()")
         yield from _rows(self.lines(encoding), fields, header)
 
     def to_pandas(self, **options: Any) -> Any:
         """Returns the output as a pandas.DataFrame.
 
-        A table is read by pandas.read_csv with these options. Lines without a header become the column "line".
+        A table is read by pandas.read_csv with these options. Lines without a header become the column "line". Objects
+        of a result whose format is jsonl become rows without options.
 
         Raises:
             ImportError: pandas is not installed.
         """
         import pandas  # pylint: disable=import-outside-toplevel
 
+        if self.format == "jsonl":
+            return pandas.DataFrame(list(self.rows()))
         header = self.header
         if not header and "names" not in options:
             return pandas.DataFrame({"line": list(self.lines())})
@@ -99,8 +121,8 @@ class Result:
             whole.seek(0)
             return pandas.read_csv(whole, **{**read, **options})
 
-    def __iter__(self) -> Iterator[Union[str, dict[str, str]]]:
-        return self.rows() if self.header else self.lines()
+    def __iter__(self) -> Iterator[Union[str, dict[str, Any]]]:
+        return self.rows() if self.format == "jsonl" or self.header else self.lines()
 
     def __repr__(self) -> str:
         return f"<paceline.Result {self.uri}>"
@@ -155,6 +177,20 @@ def _rows(lines: Iterator[str], fields: Optional[Sequence[str]], header: str) ->
         for name in names[len(row):]:
             named[name] = None
         yield named
+
+
+def _objects(lines: Iterator[str], uri: str) -> Iterator[dict[str, Any]]:
+    """Yields the objects of jsonl. uri: named in errors."""
+    for number, line in enumerate(lines, 1):
+        try:
+            value = json.loads(line)
+        except ValueError as wrong:
+            raise UsageError(f"line {number} of {uri} is no JSON: {wrong}", code="invalid_argument",
+                             hint="read lines() if the output is not jsonl") from wrong
+        if not isinstance(value, dict):
+            raise UsageError(f"line {number} of {uri} is no JSON object", code="invalid_argument",
+                             hint="read lines() if the output is not jsonl")
+        yield value
 
 
 def _dialect(header: str) -> dict[str, Any]:

@@ -107,6 +107,26 @@ class LocalTest(WithDirectory):
             frame = job.result().to_pandas(names=["c", "d"], keep_default_na=False)
             self.assertEqual(frame.to_dict("records"), [{"c": "x", "d": 1}, {"c": "", "d": 2}])
 
+        events = self.write("events.jsonl", '{"zip":"0150","n":1}\n')
+        with paceline.submit("select", format="jsonl", types="zip=text", input=events, local=True) as job:
+            self.assertEqual(job.result().to_pandas().to_dict("records"), [{"zip": "0150", "n": 1}])
+
+    def test_rows_of_a_job_that_writes_jsonl_have_the_values_of_json(self):
+        people = self.write("people.csv", "city,age\nOslo,31\n\"Li,ma\",\n")
+        rows = [{"city": "Oslo", "age": 31}, {"city": "Li,ma", "age": None}]
+        with paceline.submit("select", input=people, output_format="jsonl", local=True) as job:
+            self.assertEqual(list(job.result()), rows)
+            self.assertEqual(list(job.result().rows()), rows)
+        events = self.write("events.jsonl", '{"user":{"city":"Oslo"},"n":1}\n')
+        with paceline.submit("select", ["--format", "jsonl"], input=events, local=True) as job:
+            self.assertEqual(list(job.result()), [{"user.city": "Oslo", "n": 1}])
+        with paceline.submit("grep", input=events, e="Oslo", local=True) as job:
+            self.assertEqual(list(job.result()), events.read_text().splitlines(), "lines are lines")
+            self.assertEqual(list(job.result().rows(format="jsonl")), [{"user": {"city": "Oslo"}, "n": 1}])
+            with self.assertRaises(paceline.UsageError) as refused:
+                list(job.result().rows())
+            self.assertIn("format='jsonl'", refused.exception.hint)
+
     def test_an_input_may_be_standard_input(self):
         script = """
             print(sorted(paceline.submit("wordcount", input="-", local=True).result()))

@@ -109,8 +109,41 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(list(result._rows(iter(["1,3"]), ["x", "y"], "")), [{"x": "1", "y": "3"}])
         self.assertEqual(list(result._rows(iter([]), None, "csv")), [])
 
+    def test_rows_of_jsonl_are_its_objects(self):
+        found = result.Result(paceline.Mrctl("/nowhere"), "dfs:///out", format="jsonl")
+        text = '{"a":1,"b":{"c":"x\\ny"}}\n{"a":null}\n'.encode()
+        with unittest.mock.patch.object(result.Result, "_cat", lambda self, uri: iter([text[:9], text[9:]])):
+            rows = [{"a": 1, "b": {"c": "x\ny"}}, {"a": None}]
+            self.assertEqual(list(found), rows)
+            self.assertEqual(list(found.rows()), rows)
+            self.assertEqual(len(list(found.lines())), 2)
+            found.format = ""
+            self.assertEqual(list(found.rows(format="jsonl")), rows)
+            with self.assertRaisesRegex(paceline.UsageError, "lines name them"):
+                list(found.rows(["a"], format="jsonl"))
+            with self.assertRaisesRegex(paceline.UsageError, "cannot read the format 'json'"):
+                list(found.rows(format="json"))
+
+    def test_a_line_of_jsonl_that_is_no_object_is_named(self):
+        for line, wrong in (("a\t1", "no JSON: "), ("[1]", "no JSON object")):
+            with self.assertRaisesRegex(paceline.UsageError, f"line 2 of dfs:///out is {wrong}") as refused:
+                list(result._objects(iter(["{}", line]), "dfs:///out"))
+            self.assertIn("lines()", refused.exception.hint)
+
 
 class SubmitTest(unittest.TestCase):
+
+    def test_the_written_format_follows_from_the_words_of_a_table_job(self):
+        for job, words, wanted in (
+                ("select", ["--format=jsonl"], "jsonl"),
+                ("parse", ["--json=id", "--output-format=jsonl.gz"], "jsonl"),
+                ("select", ["--output-format=csv", "--output-format", "jsonl"], "jsonl"),
+                ("select", ["--format=jsonl", "--output-format=csv"], ""),
+                ("select", ["--format=jsonl", "--lib=/mine.so"], ""),
+                ("select", ["--format"], ""),
+                ("select", [], ""),
+                ("grep", ["--format=jsonl", "-e", "--output-format=jsonl"], "")):
+            self.assertEqual(paceline.job._written_format(job, words), wanted, (job, words))
 
     def test_options_that_leave_no_job_to_follow_are_refused(self):
         for option in ({"detach": True}, {"dry_run": True}, {"help": True}, {"status_fd": 0}):
