@@ -218,8 +218,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   uint64_t position() const { return position_; }
   // Refuses the current row: its `column` is no `wanted`.
   [[noreturn]] void RefuseField(uint32_t column, const std::string& wanted) const {
-    throw BadRecord("column '" + found_.names[column] + "' has '" + std::string((*current_)[column].substr(0, 60)) +
-                    "', which is no " + wanted);
+    throw BadRecord("column '" + expr::ShownName(found_.names[column]) + "' has '" +
+                    std::string((*current_)[column].substr(0, 60)) + "', which is no " + wanted);
   }
 
  private:
@@ -239,8 +239,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
       if (i < fields_) first = found_.columns[i].name;
       if (here == first && i < std::min<size_t>(row_.size(), fields_)) continue;
       throw FinalError(job_ + ": " + this->context().input_file() + ": headers differ: column " +
-                       std::to_string(i + 1) + " is '" + std::string(first.substr(0, 60)) + "' at first, and '" +
-                       std::string(here.substr(0, 60)) +
+                       std::to_string(i + 1) + " is '" + expr::ShownName(first.substr(0, 60)) + "' at first, and '" +
+                       expr::ShownName(here.substr(0, 60)) +
                        "' in a later header; give tables with other columns to jobs of their own");
     }
   }

@@ -143,6 +143,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
       const std::string wrong =
           ReadTableHeader(std::string(view.key(i)), view.value(i), DialectOf(config_), config_.Bool("header"), &header);
       if (!wrong.empty()) Refuse(wrong);
+      if (config_.Bool("records")) header.only.clear();  // no separator is wrong
       auto& first = headers_.at(in.input);
       if (!first) {
         first = std::move(header);
@@ -217,6 +218,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     const JoinedTables joined{static_cast<size_t>(config_.Int("joined")), DecodeTexts(config_.Text("hidden"))};
     const bool named = config_.Bool("header");
     if (joined.tables != 0) {
+      CheckColumns();  // first: it may find that the separator of a side is wrong
       expr::RowTransform rows;
       const auto columns = JoinedColumns(joined, columns_, named);
       const std::string wrong = rows.Compile(options, columns, {}, KnownColumns(columns, named));
@@ -225,7 +227,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     }
     for (size_t side = 0; side < sides_.size(); ++side) {
       expr::RowTransform rows;
-      const std::string hint = KnownColumns(columns_[side], named) + (config_.Bool("json") ? kRareKeyNote : "");
+      const std::string hint = KnownColumns(columns_[side], named, headers_[side]->only, DialectOf(config_).separator) +
+                               (config_.Bool("json") ? kRareKeyNote : "");
       const std::string wrong = rows.Compile(options, columns_[side], {}, hint);
       if (!wrong.empty()) Refuse(wrong);
       if (!options.select.empty()) headers_[side]->Select(rows.names());
@@ -246,8 +249,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     if (!config_.Bool("header")) return "first rows have " + counts + " fields";
     if (a.size() != b.size()) return "headers differ: they have " + counts + " columns";
     const auto at = std::mismatch(a.begin(), a.end(), b.begin());
-    return "headers differ: column " + std::to_string(at.first - a.begin() + 1) + " is '" + *at.first + "' and '" +
-           *at.second + "'";
+    return "headers differ: column " + std::to_string(at.first - a.begin() + 1) + " is '" + expr::ShownName(*at.first) +
+           "' and '" + expr::ShownName(*at.second) + "'";
   }
 
   [[noreturn]] void Refuse(const std::string& what) { throw FinalError(config_.Text("job") + ": " + what); }

@@ -72,9 +72,11 @@ inline bool HasWord(const std::string& field, const std::string& word) {
 inline std::string SuggestColumn(const std::string& missing, const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
     if (!missing.empty() && field.find('(') != field.npos && HasWord(field, missing))
-      return " (did you mean '" + field + "'?)";
+      return " (did you mean '" + expr::ShownName(field) + "'?)";
   }
-  return Suggest(missing, fields);
+  std::vector<std::string> shown;
+  for (const std::string& field : fields) shown.push_back(expr::ShownName(field));
+  return Suggest(missing, shown);
 }
 
 // Returns the separator that a record of one field probably has, or 0.
@@ -100,11 +102,14 @@ inline std::string Known(const TableHeader& header, const std::string& missing, 
   std::string text = header.selected ? "; --select has: "
                      : named         ? "; its header names: "
                                      : "; without a header they are: ";
-  for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i) text += (i == 0 ? "" : ", ") + header.fields[i];
+  for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i)
+    text += (i == 0 ? "" : ", ") + expr::ShownName(header.fields[i]);
   if (header.fields.size() > kMostNames) text += ", ... (" + std::to_string(header.fields.size()) + " in all)";
   if (header.selected) return text + " (add it to --select, or * for all)";
   if (const char other = OtherSeparator(header.only, separator); other != '\0') {
-    return text + "; that is one column: is it --separator '" + (other == '\t' ? "\\t" : std::string(1, other)) + "'?";
+    text += "; that is one column: is it --separator '";
+    if (other == '\t') return text + "\\t'? If quotes are data: --format tsv";
+    return text + other + (separator == '\t' ? "' without --format tsv?" : "'?");
   }
   if (named && AnyNumber(missing)) text += "; columns have numbers with --no-header only";
   return text;
@@ -115,11 +120,14 @@ inline std::string Known(const TableHeader& header, const std::string& missing, 
 // Follows the columns that expressions of a jsonl table may name.
 inline constexpr const char* kRareKeyNote = "; a key that only other rows have is declared: --types 'KEY=text'";
 
-// Returns a text with the columns that expressions may name.
-inline std::string KnownColumns(const std::vector<expr::Column>& columns, bool named) {
+// Returns a text with the columns that expressions may name. only: the only field of the header, if its table has
+// separators, or "".
+inline std::string KnownColumns(const std::vector<expr::Column>& columns, bool named, const std::string& only = "",
+                                char separator = '\0') {
   TableHeader header;
   for (const expr::Column& column : columns) header.fields.push_back(column.name);
-  return table_internal::Known(header, "", named, '\0');
+  header.only = only;
+  return table_internal::Known(header, "", named, separator);
 }
 
 // Returns the columns with the types that were found in a sample.
@@ -147,11 +155,11 @@ inline std::string WrongColumns(const std::vector<SideColumns>& sides, bool name
     for (const auto& name : side.wanted) {
       const auto n = std::count(header.fields.begin(), header.fields.end(), name);
       if (n > 1) {
-        wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + name +
+        wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + expr::ShownName(name) +
                  "'; give them different names, or use --no-header and numbers";
-      } else if (n == 0 && missing.find("'" + name + "'") == missing.npos) {
+      } else if (n == 0 && missing.find("'" + expr::ShownName(name) + "'") == missing.npos) {
         missing +=
-            (missing.empty() ? " has no column '" : ", no column '") + name + "'" +
+            (missing.empty() ? " has no column '" : ", no column '") + expr::ShownName(name) + "'" +
             (table_internal::AreColumns(name, header.fields) ? " (these are several; one is taken here)"
                                                              : table_internal::SuggestColumn(name, header.fields));
       }

@@ -49,7 +49,7 @@ Values RowOptions::values() const {
 }
 
 std::string Describe(const Column& column) {
-  std::string text = column.name + " " + NameOf(column.type);
+  std::string text = ShownName(column.name) + " " + NameOf(column.type);
   if (column.declared) return text + " (declared)";
   return text + (column.example.empty() ? " (found)" : " (found, since it has '" + column.example + "')");
 }
@@ -107,12 +107,12 @@ std::string RowTransform::Explain(const std::string& option, const std::string& 
     return option + ": " + wrong + note;
   }
   std::vector<std::string> names;
-  for (const Column& column : columns_) names.push_back(column.name);
+  for (const Column& column : columns_) names.push_back(ShownName(column.name));
   std::string note = Suggest(missing, names);
   if (option.find('"' + missing + '"') != option.npos) {
     note += "; texts are in single quotes ('" + missing + "'), names of columns in double quotes";
   }
-  return option + ": no column '" + missing + "'" + note + hint_;
+  return option + ": no column '" + ShownName(missing) + "'" + note + hint_;
 }
 
 // Returns a note about a column whose name is a keyword, for the error `near "WORD": syntax error`: the column is WORD
@@ -210,7 +210,7 @@ std::string RowTransform::UseEngineColumns(const std::string& option) {
     const std::string& name = columns_[engine_columns_[i]].name;
     for (const Column& other : columns_) {
       if (&other == &columns_[engine_columns_[i]] || !SameName(other.name, name)) continue;
-      return option + ": the input has the columns '" + name + "' and '" + other.name +
+      return option + ": the input has the columns '" + ShownName(name) + "' and '" + ShownName(other.name) +
              "', which are one name in SQL; rename one, or read it with --no-header and numbers";
     }
     Use({engine_columns_[i]});

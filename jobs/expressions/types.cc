@@ -1,8 +1,10 @@
 #include "jobs/expressions/types.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "common/base/text.h"
 #include "jobs/expressions/tokens.h"
 
 namespace mr::expr {
@@ -21,6 +23,14 @@ const char* NameOf(Type type) {
     case Type::kReal: return "real";
   }
   return "";
+}
+
+std::string ShownName(std::string_view name) {
+  const bool control = std::any_of(name.begin(), name.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+  return control ? PrintableBytes(name) : std::string(name);
 }
 
 bool ParseInt(std::string_view field, int64_t* value) {

@@ -22,6 +22,9 @@ struct Column {
   bool known = true;      // false: the sample had no value
 };
 
+// Returns the name of a column for a message: as it is, or with control characters as in C, such as a\nb.
+std::string ShownName(std::string_view name);
+
 // The text of missing values and of decimal marks.
 struct Values {
   std::vector<std::string> nulls = {""};  // fields that are NULL; the first one is written for NULL

@@ -102,11 +102,18 @@ Status CheckTableHeads(const Plan& plan, const std::vector<TableHead>& heads, st
   }
   if (options.any() && heads.size() == plan.tables.size()) {
     const builtin::JoinedTables joined{plan.expressions->joined, plan.expressions->hidden};
-    if (joined.tables != 0) columns = {builtin::JoinedColumns(joined, columns, any.header)};
+    if (joined.tables != 0) {
+      // First: it may find that the separator of a table is wrong.
+      const std::string wrong = builtin::WrongColumns(sides, any.header, dialect.separator);
+      if (!wrong.empty()) return InvalidArgument(wrong);
+      columns = {builtin::JoinedColumns(joined, columns, any.header)};
+    }
     for (size_t i = 0; i < columns.size(); ++i) {
       expr::RowTransform rows;
-      const std::string hint = builtin::KnownColumns(columns[i], any.header) +
-                               (any.format == "jsonl" && joined.tables == 0 ? builtin::kRareKeyNote : "");
+      const std::string hint =
+          builtin::KnownColumns(columns[i], any.header, joined.tables == 0 ? sides[i].header.only : "",
+                                dialect.separator) +
+          (any.format == "jsonl" && joined.tables == 0 ? builtin::kRareKeyNote : "");
       const std::string wrong = rows.Compile(options, columns[i], {}, hint);
       if (!wrong.empty()) return InvalidArgument(wrong);
       if (const auto used = rows.UsedColumns(); !used.empty()) notes->push_back(TypesNote(used));

@@ -10,9 +10,11 @@
 namespace mr::builtin {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr char kLog[] =
     "ip,status,bytes,path\n1.1.1.1,200,10,/a\n2.2.2.2,404,,\"/b,c\"\n1.1.1.1,500,7,\"say "
@@ -121,6 +123,48 @@ TEST(SelectTest, MistakesAreReportedByTheFirstStages) {
   EXPECT_THAT(PlanRefusal("select", {"--where", "a = (1"}), HasSubstr("a parenthesis is not closed"));
   EXPECT_THAT(PlanRefusal("select", {"--where", "a = 1) OR (1"}), HasSubstr("that was not opened"));
   EXPECT_THAT(PlanRefusal("select", {"--where", ""}), HasSubstr("it is empty"));
+}
+
+TEST(SelectTest, AnUnknownColumnOfATableWithAnotherSeparatorNamesTheOption) {
+  const auto error = [](const std::string& csv, std::vector<std::string> args, const std::string& where = "b > 1") {
+    args.insert(args.end(), {"--where", where});
+    return RunSelect(csv, "select", args).error;
+  };
+  EXPECT_THAT(error("a;b\n1;2\n", {}),
+              HasSubstr("no column 'b'; its header names: a;b; that is one column: is it --separator ';'?"));
+  EXPECT_THAT(error("a\tb\n1\t2\n", {}), HasSubstr("is it --separator '\\t'? If quotes are data: --format tsv"));
+  EXPECT_THAT(error("a|b\n1|2\n", {}), HasSubstr("is it --separator '|'?"));
+  EXPECT_THAT(error("a,b\n1,2\n", {"--format", "tsv"}), HasSubstr("is it --separator ',' without --format tsv?"));
+  EXPECT_THAT(error("1;2\n", {"--no-header"}, "\"2\" > 1"), HasSubstr("is it --separator ';'?"));
+  EXPECT_THAT(RunSelect("a;b\n1;2\n", "select", {"--select", "b"}).error, HasSubstr("is it --separator ';'?"));
+  // Tables without separators, and those with several columns.
+  EXPECT_THAT(error("a,b;c\n1,2\n", {}), AllOf(HasSubstr("a, b;c"), Not(HasSubstr("--separator"))));
+  EXPECT_THAT(error("{\"a;c\":1}\n", {"--format", "jsonl"}), AllOf(HasSubstr("a;c"), Not(HasSubstr("--separator"))));
+  LocalJob records(Builtins());
+  const LocalResult written = RunSelect("a;c\n1\n", "select", {"--output-format", "record"});
+  ASSERT_TRUE(written.ok) << written.error;
+  records.Input("r", written.Output());
+  EXPECT_THAT(records.Run("select", {"--format", "record", "--where", "b > 1"}).error,
+              AllOf(HasSubstr("a;c"), Not(HasSubstr("--separator"))));
+  EXPECT_THAT(records.Run("topk", {"--format", "record", "--by", "b"}).error,
+              AllOf(HasSubstr("a;c"), Not(HasSubstr("--separator"))));
+}
+
+TEST(SelectTest, AWrongSeparatorOfAJoinIsFoundBeforeItsExpressions) {
+  LocalJob join(Builtins());
+  join.File("l", "id;n\n1;2\n").File("r", "id;m\n1;3\n");
+  EXPECT_THAT(join.Run("join", {"--left", "l", "--right", "r", "--on", "id", "--where", "n < m"}).error,
+              HasSubstr("l has no column 'id'; its header names: id;n; that is one column: is it --separator ';'?"));
+}
+
+TEST(SelectTest, NamesWithControlCharactersAreEscapedInErrors) {
+  const std::string csv = "\"unit\nprice\",\"a'b\tc\",it's\n1,2,3\n";
+  EXPECT_THAT(RunSelect(csv, "select", {"--where", "nope = 1"}).error,
+              HasSubstr("no column 'nope'; its header names: unit\\nprice, a\\'b\\tc, it's"));
+  EXPECT_THAT(RunSelect(csv, "topk", {"--by", "unit price"}).error,
+              HasSubstr("no column 'unit price' (did you mean 'unit\\nprice'?); its header names: unit\\nprice, "));
+  EXPECT_THAT(RunSelect("\"a\nb\",c\nx,1\n", "topk", {"--by", "a\nb"}).error,
+              HasSubstr("column 'a\\nb' has 'x', which is no number"));
 }
 
 TEST(ExpressionsOfJobsTest, ApplyToTheRowsThatAJobWorksOn) {

@@ -110,6 +110,23 @@ TEST_F(InputsTest, ExpressionsAreCheckedBeforeTheJobRunsAndTheirTypesAreNoted) {
   EXPECT_TRUE(notes_.empty());
 }
 
+TEST_F(InputsTest, AnExpressionOverATableWithAnotherSeparatorNamesTheOption) {
+  Write("t.csv", "city;amount\nOslo;12\n");
+  Plan plan;
+  plan.tables = {{.uris = {"t.csv"}, .format = "csv", .header = true, .columns = {}}};
+  plan.expressions = PlanExpressions{.where = "amount > 1", .decimal = "."};
+  EXPECT_THAT(
+      CheckInputs(&plan, options_, nullptr, &notes_).message(),
+      HasSubstr("no column 'amount'; its header names: city;amount; that is one column: is it --separator ';'?"));
+  Write("u.csv", "\"unit\nprice\",b\n1,2\n");
+  plan.tables[0].uris = {"u.csv"};
+  EXPECT_THAT(CheckInputs(&plan, options_, nullptr, &notes_).message(),
+              HasSubstr("no column 'amount'; its header names: unit\\nprice, b"));
+  plan.expressions->where = "b = 2 AND \"unit\nprice\" = 1";
+  EXPECT_TRUE(CheckInputs(&plan, options_, nullptr, &notes_).ok());
+  EXPECT_THAT(plan.notes, testing::ElementsAre(HasSubstr("unit\\nprice int (found)")));
+}
+
 TEST_F(InputsTest, ExpressionsOfAJoinSeeBothTables) {
   Write("l.csv", "id,n\n1,2\n");
   Write("r.csv", "id,n\n1,3\n");
