@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "common/model/stage_check.h"
+#include "jobs/mrctl/exit_code.h"
 
 namespace mr::ctl {
 namespace {
@@ -58,6 +59,11 @@ Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::
 }
 
 Result<std::string> ResolveInputUri(std::string_view text, BarePath bare, const std::string& cwd) {
+  if (text == "-") {
+    return WithHint(
+        InvalidArgument("'-' cannot be read here: only --input takes standard input"),
+        "store it as a local file, or with `mrctl fs put - /PATH`, and give that path; ./- is a file named -");
+  }
   if (!IsUrl(text)) return ResolveUri(text, bare, cwd);
   std::string uri(text);
   MR_RETURN_IF_ERROR(CheckInputUri(uri));

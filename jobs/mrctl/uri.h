@@ -15,7 +15,8 @@ enum class BarePath { kLocalFile, kBlockStore };
 // Globs pass through. Errors: kInvalidArgument for unsupported schemes, and for file URIs with a host.
 Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::string& cwd);
 
-// The same for an input of a job: http://, https:// and s3:// URLs pass through.
+// The same for an input of a job: http://, https:// and s3:// URLs pass through. Errors: also for "-", since only
+// --input takes standard input.
 Result<std::string> ResolveInputUri(std::string_view text, BarePath bare, const std::string& cwd);
 
 bool IsUrl(std::string_view uri);

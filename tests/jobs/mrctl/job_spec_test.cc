@@ -293,6 +293,16 @@ TEST(UriTest, UrlsAreForInputsOnly) {
   EXPECT_THAT(password.status().message(), Not(HasSubstr("secret")));
 }
 
+// The options --left and --right of join, and inputs of steps.
+TEST(UriTest, StandardInputIsNoFileNamedDash) {
+  for (const BarePath bare : {BarePath::kLocalFile, BarePath::kBlockStore}) {
+    const auto refused = ResolveInputUri("-", bare, "/home/x");
+    EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
+    EXPECT_THAT(refused.status().message(), HasSubstr("only --input takes standard input"));
+  }
+  EXPECT_EQ(ResolveInputUri("./-", BarePath::kLocalFile, "/home/x").value(), "file:///home/x/-");
+}
+
 TEST(PolicyListTest, SplitsAtCommasOutsideOfParentheses) {
   EXPECT_THAT(SplitPolicies("fifo,late(cap=0.2,x=1), dolly"), ElementsAre("fifo", "late(cap=0.2,x=1)", "dolly"));
   EXPECT_TRUE(SplitPolicies("").empty());
