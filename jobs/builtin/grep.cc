@@ -1,4 +1,5 @@
-// grep: outputs the lines that match a pattern (RE2), in the order of the file, one part per split; or their number.
+// grep: outputs the lines that match a pattern (RE2), in the order of the file, one part per split; or the parts of
+// lines that match; or the number of lines.
 //
 // Line numbers (-n) depend on the text before each split, so a first stage counts it:
 //   newlines of each split --broadcast--> grep
@@ -118,6 +119,8 @@ class GrepLines : public GrepTypes<kCount> {
     this->OpenBase(config);
     invert_ = config.Bool("invert");
     search_ = std::make_unique<LineSearch>(config.Text("pattern"), config.Bool("ignore_case"));
+    if (!config.Has("part")) return;
+    parts_ = std::make_unique<PartSearch>(config.Text("part"), config.Bool("ignore_case"), config.Bool("whole_words"));
   }
 
   void Map(const Block& block, Out& out) {
@@ -143,6 +146,8 @@ class GrepLines : public GrepTypes<kCount> {
   void Give(std::string_view line, Out& out) {
     if constexpr (kCount) {
       ++lines_;
+    } else if (parts_ != nullptr) {
+      parts_->ForEach(line, [&](std::string_view part) { out.Line(this->Prefixed(part)); });
     } else {
       out.Line(this->Prefixed(line));
     }
@@ -174,6 +179,7 @@ class GrepLines : public GrepTypes<kCount> {
   }
 
   std::unique_ptr<LineSearch> search_;
+  std::unique_ptr<PartSearch> parts_;  // null: whole lines are printed
   std::vector<std::pair<size_t, size_t>> found_;
   bool invert_ = false;
   int64_t lines_ = 0;
@@ -197,7 +203,7 @@ class WriteLineCounts : public Reducer<std::string, int64_t, Text, Text> {
 
 void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   std::vector<std::string> patterns, rest;
-  bool ignore_case = false, invert = false, word = false, count = false, file = false, number = false;
+  bool ignore_case = false, invert = false, word = false, count = false, file = false, number = false, only = false;
   int64_t before = -1, after = -1, context = -1;  // -1: not given
   std::string separator = "--";
   bool no_separator = false;
@@ -206,6 +212,7 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   args.Add("--ignore-case", &ignore_case).Add("-v", &invert).Add("--invert-match", &invert);
   args.Add("-w", &word).Add("--word-regexp", &word).Add("-c", &count).Add("--count", &count);
   args.Add("-H", &file).Add("--with-filename", &file).Add("-n", &number).Add("--line-number", &number);
+  args.Add("-o", &only).Add("--only-matching", &only);
   args.Add("-A", &after).Add("--after-context", &after).Add("-B", &before).Add("--before-context", &before);
   args.Add("-C", &context).Add("--context", &context);
   args.Add("--group-separator", &separator).Add("--no-group-separator", &no_separator);
@@ -215,27 +222,38 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
     rest.erase(rest.begin());
   }
   if (patterns.empty()) args.Refuse("give a pattern: -e PATTERN (RE2 syntax)");
-  if (!rest.empty()) args.Refuse("unexpected argument '" + rest[0] + "'; give files by --input");
+  if (!rest.empty()) {
+    const bool form = only && (rest[0] == "table" || rest[0] == "json" || rest[0] == "ndjson");
+    args.Refuse("unexpected argument '" + rest[0] + "'; give files by --input" +
+                (form ? ", and mrctl's own -o before the job's name: mrctl -o " + rest[0] + " submit grep" : ""));
+  }
   for (const auto& pattern : patterns) {
     const RE2 re(pattern, PatternOptions(ignore_case));
     if (!re.ok()) args.Refuse("the pattern '" + pattern + "' is not a valid RE2 expression: " + re.error());
   }
   if (count && number) args.Refuse("-c prints a count and no lines, so -n does not apply");
-  std::string pattern = Either(patterns);
+  const bool context_lines = before >= 0 || after >= 0 || context >= 0;
+  if (only && !count) {
+    if (invert) args.Refuse("-o prints the parts that match, and the lines of -v have none; omit one of the two");
+    if (context_lines) args.Refuse("-o prints parts of lines, so -A, -B and -C do not apply; omit them, or -o");
+  }
+  const std::string part = Either(patterns);
+  std::string pattern = part;
   // A match without a letter, digit or underscore before or after it.
-  if (word) pattern = "(?:^|\\W)(?:" + pattern + ")(?:$|\\W)";
+  if (word) pattern = "(?:^|\\W)(?:" + part + ")(?:$|\\W)";
   Config config;
   config.Set("pattern", pattern)
       .Set("ignore_case", ignore_case)
       .Set("invert", invert)
       .Set("file", file)
       .Set("number", number);
+  if (only && !count) config.Set("part", part).Set("whole_words", word);
   if (count) {
     auto& lines = plan.Map("grep", "grep.count").Configure(config).ReadFiles().Shuffle();
     plan.Reduce("count", "grep.write_count").Tasks(1).Group(lines).WriteFiles();
     return;
   }
-  if (before >= 0 || after >= 0 || context >= 0) {
+  if (context_lines) {
     // -A and -B count more than -C, whatever their order.
     config.Set("before", std::max<int64_t>(before >= 0 ? before : context, 0));
     config.Set("after", std::max<int64_t>(after >= 0 ? after : context, 0));
@@ -273,6 +291,8 @@ void AddGrep(Library& library) {
                         "  -v, --invert-match     print the lines that do not match\n"
                         "  -w, --word-regexp      match whole words only\n"
                         "  -c, --count            print only the number of lines; with -H, for each file\n"
+                        "  -o, --only-matching    print only the parts that match, each on a line, without empty\n"
+                        "                         ones. a|ab finds a, as in Perl and grep -P; grep -E finds ab\n"
                         "  -H, --with-filename    print the file before each line\n"
                         "  -n, --line-number      print the line's number in its file before each line\n"
                         "  -A, --after-context N  print N lines after each of these lines, too\n"

@@ -3,6 +3,7 @@
 #include <hs/hs.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 
 #include "paceline/error.h"
@@ -161,6 +162,43 @@ void LineSearch::FindByLine(std::string_view text, std::vector<std::pair<size_t,
     if (Matches(text.substr(from, end - from))) lines->emplace_back(from, end);
     from = end + 1;
   }
+}
+
+PartSearch::PartSearch(const std::string& pattern, bool ignore_case, bool whole_words) {
+  const auto compile = [&](const std::string& text) {
+    auto re = std::make_unique<RE2>(text, PatternOptions(ignore_case));
+    if (!re->ok()) throw JobError("grep: " + re->error());
+    return re;
+  };
+  if (!whole_words) {
+    re_ = compile(pattern);
+    return;
+  }
+  // RE2 has no lookaround, so the characters beside a part belong to the match, and the part is a group.
+  const std::string part = "(" + pattern + ")(?:$|\\W)";
+  re_ = compile("(?:^|\\W)" + part);
+  behind_ = compile("\\W" + part);
+}
+
+bool PartSearch::Next(std::string_view line, size_t at, size_t* begin, size_t* end) const {
+  const RE2* re = re_.get();
+  size_t from = at;
+  if (behind_ != nullptr && at > 0) {
+    re = behind_.get();
+    // The character before `at` may be the one beside the part.
+    size_t before = at - 1;
+    while (before > 0 && (static_cast<unsigned char>(line[before]) & 0xC0) == 0x80) --before;
+    const char c = line[before];
+    if (c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0) from = before;
+  }
+  const re2::StringPiece all(line.data(), line.size());
+  re2::StringPiece groups[2];
+  const int wanted = behind_ != nullptr ? 2 : 1;
+  if (!re->Match(all, from, line.size(), RE2::UNANCHORED, groups, wanted)) return false;
+  const re2::StringPiece& part = groups[wanted - 1];
+  *begin = static_cast<size_t>(part.data() - line.data());
+  *end = *begin + part.size();
+  return true;
 }
 
 }  // namespace mr::builtin

@@ -3,6 +3,7 @@
 // searched by RE2 alone, in whole blocks: a call per line costs two to eight times as much (measured).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -43,6 +44,32 @@ class LineSearch {
   bool single_lines_ = false;
   hs_database* database_ = nullptr;
   hs_scratch* scratch_ = nullptr;
+};
+
+// Finds the matching parts of a line, as RE2 finds them: of the parts that begin first, the one that the pattern
+// prefers (leftmost-first, as in Perl).
+class PartSearch {
+ public:
+  // whole_words: a part has no letter, digit or underscore before or after it. Errors: JobError for an invalid pattern.
+  PartSearch(const std::string& pattern, bool ignore_case, bool whole_words);
+
+  // Calls f(part) for each part of the line, from left to right. Parts do not overlap, and are not empty.
+  template <class F>
+  void ForEach(std::string_view line, F&& f) const {
+    for (size_t at = 0; at < line.size();) {
+      size_t begin = 0, end = 0;
+      if (!Next(line, at, &begin, &end)) return;
+      if (end > begin) f(line.substr(begin, end - begin));
+      at = std::max(end, begin + 1);
+    }
+  }
+
+ private:
+  // Finds the first part that begins at `at` or behind.
+  bool Next(std::string_view line, size_t at, size_t* begin, size_t* end) const;
+
+  std::unique_ptr<RE2> re_;
+  std::unique_ptr<RE2> behind_;  // of whole words: for parts that do not begin the line; else null
 };
 
 // Returns a pattern on bytes that matches in every line in which the UTF-8 pattern matches, and perhaps in others.

@@ -2,6 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <re2/re2.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "common/base/rng.h"
 #include "jobs/builtin/line_search.h"
@@ -110,6 +116,67 @@ TEST(GrepTest, WholeWordsOnly) {
   EXPECT_EQ(Grep({"-w", "-e", "king"}, "a king\nkings\nKing\nthe-king.\n_king\nking\n"), "a king\nthe-king.\nking\n");
   EXPECT_EQ(Grep({"-w", "-e", "a|b"}, "ab\na b\n(b)\n"), "a b\n(b)\n");
   EXPECT_EQ(Grep({"-w", "-v", "-e", "a"}, "ab\na\n"), "ab\n");
+}
+
+// With LC_ALL=C, and so for lines and patterns of ASCII.
+std::string GnuGrepOf(const std::vector<std::string>& args, const std::string& text) {
+  const std::string file = testing::TempDir() + "grep_only." + std::to_string(getpid());
+  std::ofstream(file, std::ios::binary) << text;
+  std::string command = "LC_ALL=C grep -a";
+  for (const std::string& arg : args) command += " '" + arg + "'";
+  std::FILE* const out = popen((command + " <" + file).c_str(), "r");
+  std::string found;
+  std::array<char, 4096> piece;
+  for (size_t n; (n = std::fread(piece.data(), 1, piece.size(), out)) > 0;) found.append(piece.data(), n);
+  pclose(out);
+  unlink(file.c_str());
+  return found;
+}
+
+TEST(GrepTest, OnlyMatchingPrintsThePartsThatGnuGrepPrintsInAnySplits) {
+  if (GnuGrepOf({"-oP", "a(?=b)"}, "ab\n") != "a\n") GTEST_SKIP() << "there is no GNU grep with -P";
+  Rng rng(31);
+  // Patterns whose longest part is the preferred one are also compared with -E.
+  const std::pair<const char*, bool> patterns[] = {
+      {"ab", true},       {"a*", true},     {"[ab]+", true}, {"^a", true},      {"b$", true},
+      {"^$", true},       {"a|ab", false},  {"\\bab", true}, {"-?a", true},     {".", true},
+      {"(a|b)-*b", true}, {"a.*?b", false}, {"x*", true},    {"^a|b", true},    {"[^ab]+", true},
+      {"a{2}", true},     {"-", true},      {"a-|-b", true}, {"a|", false},     {"[[:alpha:]]b", true},
+      {"(|a)b*", false},  {"A+", true},     {"_?b", true},   {"a|b|ab-", false}};
+  for (const auto& [pattern, longest] : patterns) {
+    std::string text;
+    for (int line = 0; line < 60; ++line) {
+      for (uint64_t n = rng.Below(9); n > 0; --n) text += "aabb-_ A"[rng.Below(8)];
+      text += '\n';
+    }
+    if (rng.Below(3) == 0) text.pop_back();
+    for (const char* options : {"-o", "-on", "-oi", "-ow", "-own", "-oiw", "-oc", "-ocw", "-ocv"}) {
+      const std::string expected = GnuGrepOf({options, "-P", "-e", pattern}, text);
+      const LocalOptions shape = Shapes()[rng.Below(Shapes().size())];
+      ASSERT_EQ(Grep({options, "-e", pattern}, text, shape), expected)
+          << options << " " << pattern << " in " << testing::PrintToString(text) << ", splits " << shape.split_bytes;
+      if (!longest || std::string_view(options).find('w') != std::string_view::npos) continue;
+      ASSERT_EQ(GnuGrepOf({options, "-E", "-e", pattern}, text), expected) << options << " " << pattern;
+    }
+  }
+}
+
+TEST(GrepTest, OnlyMatchingTakesTheEarliestPartAndThenTheFirstPattern) {
+  EXPECT_EQ(Grep({"-o", "-e", "ab", "-e", "a", "-e", "b+"}, "abba\nc\n"), "ab\nb\na\n");
+  EXPECT_EQ(Grep({"-o", "-e", "a|ab"}, "ab\n"), "a\n");
+  EXPECT_EQ(Grep({"--only-matching", "-Hn", "\"[^\"]*\""}, "x\n\"a\" \"b\"\n"), "in:2:\"a\"\nin:2:\"b\"\n");
+  EXPECT_EQ(Grep({"-o", "."}, "\u00e9e\n"), "\u00e9\ne\n") << "characters, not bytes";
+  EXPECT_EQ(Grep({"-ow", "a"}, "\u00e9a \u00e9 a\u00e9\n"), "a\na\n") << "a word's letters are ASCII";
+  EXPECT_EQ(Grep({"-o", "x*"}, "ab\n\n"), "");
+  EXPECT_EQ(Grep({"-o", "\\Aa|b\\z"}, "aab\nab\n"), "a\nb\na\nb\n") << "by line";
+}
+
+TEST(GrepTest, OnlyMatchingIsRefusedWhereLinesHaveNoParts) {
+  EXPECT_THAT(PlanRefusal("grep", {"-o", "-v", "a"}), HasSubstr("the lines of -v have none; omit one of the two"));
+  for (const char* option : {"-A1", "-B0", "-C2"})
+    EXPECT_THAT(PlanRefusal("grep", {"-o", option, "a"}), HasSubstr("-A, -B and -C do not apply")) << option;
+  EXPECT_EQ(PlanRefusal("grep", {"-ocv", "-A1", "a"}), "") << "a count is of lines";
+  EXPECT_THAT(PlanRefusal("grep", {"-o", "json", "-e", "a"}), HasSubstr("mrctl -o json submit grep"));
 }
 
 TEST(GrepTest, CountsLinesFilesAndNumbersInAnySplits) {
