@@ -5,6 +5,7 @@
 #include <map>
 
 #include "common/abi/operator_table.h"
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/report/one_line.h"
 #include "common/report/phrases.h"
@@ -390,7 +391,7 @@ class Finder {
     if (status->input_bytes / status->tasks < kSplitBytes) return;
     Finding f{"too_few_tasks", false, s, "", share, "", "", ""};
     f.text = "Stage " + spec.name + " ran with " + CountOf(status->tasks, "task") + " on a cluster of " +
-             Grouped(slots) + " slots, for " + Percent(share) + " of the job's time. More tasks can use more slots.";
+             CountOf(slots, "slot") + ", for " + Percent(share) + " of the job's time. More tasks can use more slots.";
     f.advice = shuffled ? "Raise --reduces, for example to " + Grouped(std::min(slots, 4 * status->tasks)) +
                               (status->tasks > 1 ? "."
                                                  : ". It helps only if no single key has most of the records: with two "

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 
 namespace mr::report {
@@ -19,9 +20,6 @@ inline std::string Sentence(std::string text) {
     text.pop_back();
   return text.empty() || text.back() == '.' || text.back() == '!' || text.back() == '?' ? text : text + ".";
 }
-
-// Returns "1 task", "2 tasks".
-inline std::string CountOf(size_t n, const std::string& word) { return Grouped(n) + " " + word + (n == 1 ? "" : "s"); }
 
 // Returns "2.5 times".
 inline std::string TimesOf(double ratio) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/model/attempt.h"
 #include "common/report/documents.h"
@@ -343,8 +344,8 @@ Json SettingsJson(const JobRun& run) {
   // Values of the environment may be secrets.
   for (const KeyValue& e : spec.env) add("env " + e.key, "(set)");
   for (const StageSpec& stage : spec.stages) {
-    add("stage " + stage.name, "operator " + stage.operator_name +
-                                   (stage.tasks > 0 ? ", " + std::to_string(stage.tasks) + " tasks" : std::string()));
+    add("stage " + stage.name,
+        "operator " + stage.operator_name + (stage.tasks > 0 ? ", " + CountOf(stage.tasks, "task") : std::string()));
   }
   return out;
 }

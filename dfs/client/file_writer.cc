@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 
+#include "common/base/count.h"
 #include "common/io/bulk_digest.h"
 #include "common/io/clock.h"
 #include "common/io/ledger.h"
@@ -191,8 +192,8 @@ class FileWriterImpl final : public FileWriter {
     if (!durable.ok()) return durable.status();
     const size_t need = std::min<size_t>(2, located_.addresses.size());
     if (durable->size() < need) {
-      return Unavailable(std::to_string(durable->size()) + " of " + std::to_string(located_.addresses.size()) +
-                         " workers have the block");
+      return Unavailable(std::to_string(durable->size()) + " of " + CountOf(located_.addresses.size(), "worker") +
+                         (durable->size() == 1 ? " has" : " have") + " the block");
     }
     located_.block.length = length_;
     located_.block.digest = digest;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "dfs/meta/placement.h"
 #include "dfs/meta/query.h"
@@ -229,7 +230,7 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     }
     if (durable.size() < need || !readable) {
       const std::string awaited = AwaitedText(s);
-      return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, but must be on " +
+      return Unavailable(what + " is durable on " + CountOf(durable.size(), "worker") + ", but must be on " +
                          std::to_string(need) + (awaited.empty() ? "; write it again" : "; " + awaited));
     }
   }

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "common/base/count.h"
 #include "jobs/mrctl/stack_text.h"
 #include "jobs/mrctl/terminal_text.h"
 
@@ -52,8 +53,8 @@ std::vector<Check> CheckAttempts(const AttemptSources& from, const std::vector<J
     }
   }
   if (skipped_jobs + skipped_logs == 0) return checks;
-  std::string text = "not all were checked for stacks without progress: the logs of " + std::to_string(skipped_logs) +
-                     " attempts and " + std::to_string(skipped_jobs) + " jobs were left out";
+  std::string text = "not all were checked for stacks without progress: the logs of " +
+                     CountOf(skipped_logs, "attempt") + " and " + CountOf(skipped_jobs, "job") + " were left out";
   if (!silent.empty()) text += "; no answer from " + UpTo({silent.begin(), silent.end()});
   checks.push_back({"attempts", Verdict::kWarn, text, prefix + "logs ATTEMPT shows one of them"});
   return checks;

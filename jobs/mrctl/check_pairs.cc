@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "common/base/count.h"
+
 namespace mr::ctl {
 namespace {
 
@@ -51,21 +53,20 @@ Check CheckPairs(const ReachFn& reach, const std::vector<WorkerStatus>& workers,
   if (here.empty()) return check(Verdict::kOk, "no worker to ask");
   const size_t late = sample - asked - silent;
   std::string left;
-  if (silent > 0)
-    left = std::to_string(silent) + " of " + std::to_string(sample) + " workers gave no answer: " + unasked;
+  if (silent > 0) left = std::to_string(silent) + " of " + CountOf(sample, "worker") + " gave no answer: " + unasked;
   if (late > 0) {
-    left += (left.empty() ? "" : "; ") + std::to_string(late) + " of " + std::to_string(sample) +
-            " workers were not asked within " + std::to_string(kPairsTime.ns / Seconds(1).ns) + " s";
+    left += (left.empty() ? "" : "; ") + std::to_string(late) + " of " + CountOf(sample, "worker") +
+            (late == 1 ? " was" : " were") + " not asked within " + std::to_string(kPairsTime.ns / Seconds(1).ns) +
+            " s";
   }
   if (asked == 0) return check(Verdict::kWarn, "not checked: " + left);
-  const std::string of = std::to_string(pairs) + " connections from " + std::to_string(asked) +
-                         (asked < here.size() ? " of " + std::to_string(here.size()) + " workers"
-                          : asked == 1        ? " worker"
-                                              : " workers") +
-                         " to the master and to other workers";
-  if (broken == 0 && left.empty()) return check(Verdict::kOk, of + " work");
+  const std::string of =
+      CountOf(pairs, "connection") + " from " + (asked < here.size() ? std::to_string(asked) + " of " : "") +
+      CountOf(asked < here.size() ? here.size() : asked, "worker") + " to the master and to other workers";
+  const std::string work = pairs == 1 ? " works" : " work";
+  if (broken == 0 && left.empty()) return check(Verdict::kOk, of + work);
   if (broken == 0) {
-    return check(Verdict::kWarn, of + " work, but others were not checked: " + left,
+    return check(Verdict::kWarn, of + work + ", but others were not checked: " + left,
                  silent > 0 ? "mrctl why W for workers without an answer; those of an older release cannot check"
                             : "look for addresses that do not answer (mrctl workers), then run it again");
   }
@@ -73,8 +74,8 @@ Check CheckPairs(const ReachFn& reach, const std::vector<WorkerStatus>& workers,
   texts.reserve(failed.size());
   for (const auto& [address, from] : failed) texts.push_back(UpTo(from) + " cannot reach " + address);
   return check(Verdict::kFail,
-               std::to_string(broken) + " of " + of + " fail: " + UpTo(texts) + " (" + why + ")" +
-                   (left.empty() ? "" : "; " + left),
+               std::to_string(broken) + " of " + of + (broken == 1 ? " fails: " : " fail: ") + UpTo(texts) + " (" +
+                   why + ")" + (left.empty() ? "" : "; " + left),
                std::string(to_master ? "workers connect again to the master at that address after a restart; "
                                      : "workers read blocks and shuffle outputs there, and jobs fail without; ") +
                    "check --bind, --advertise and --port of the daemon at the address, and firewalls in between");

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/base/version.h"
 #include "common/io/clock.h"
@@ -266,7 +267,7 @@ class Doctor {
       if (why.empty()) why = answers[i].message();
     }
     if (deaf.empty()) {
-      return Add("ports", Verdict::kOk, "the ports of the master and of " + Number(ids.size()) + " workers answer");
+      return Add("ports", Verdict::kOk, "the ports of the master and of " + CountOf(ids.size(), "worker") + " answer");
     }
     Add("ports", Verdict::kFail, "no answer to this host: " + UpTo(deaf) + ": " + why,
         "check /readyz on the HTTP port of " + deaf[0] +
@@ -316,8 +317,8 @@ class Doctor {
     for (const WorkerStatus& w : workers) {
       if (w.reports_given_up == 0) continue;
       Add("reports", Verdict::kWarn,
-          w.id + " gave up " + Number(w.reports_given_up) +
-              " reports, since each try to send one broke its connection to the master; the attempts failed",
+          w.id + " gave up " + CountOf(w.reports_given_up, "report") +
+              ", since each try to send one broke its connection to the master; the attempts failed",
           "its log names them; " + prefix + "why " + w.id);
     }
   }
@@ -357,9 +358,9 @@ class Doctor {
     bool none_counts = false;  // a readable block has no replica that the master ordered
     for (const auto& t : health->troubles) {
       std::string line = t.path;
-      if (t.missing > 0) line += ": " + Number(t.missing) + " of " + Number(t.blocks) + " blocks missing";
+      if (t.missing > 0) line += ": " + Number(t.missing) + " of " + CountOf(t.blocks, "block") + " missing";
       if (t.corrupt > 0) {
-        line += ": " + Number(t.corrupt) + " of " + Number(t.blocks) + " blocks damaged in each replica";
+        line += ": " + Number(t.corrupt) + " of " + CountOf(t.blocks, "block") + " damaged in each replica";
       }
       if (!t.damaged.empty()) line += " (damaged on " + UpTo(t.damaged) + ")";
       const bool unreadable = t.missing + t.corrupt > 0;
@@ -391,15 +392,16 @@ class Doctor {
       if (no_target) {
         next = "add a worker: the master copies the blocks to it";
         thin += "; blocks of a worker whose name changed do not count until they are copied to another worker, and " +
-                Number(able) + (able == 1 ? " worker takes blocks" : " workers take blocks");
+                CountOf(able, "worker takes blocks", "workers take blocks");
       } else if (too_few) {
         next = "add workers, or make room on those that are full, or ask for fewer replicas: " + prefix + "fs setrep " +
                Number(std::max<size_t>(1, able)) + " PATH";
-        thin += "; up to " + Number(wanted) + " replicas of a block are wanted, and " + Number(able) +
-                (able == 1 ? " worker takes" : " workers take") + " blocks, one replica of each at most";
+        thin += "; up to " + CountOf(wanted, "replica of a block is", "replicas of a block are") + " wanted, and " +
+                CountOf(able, "worker takes", "workers take") + " blocks, one replica of each at most";
       }
       Add("files", Verdict::kWarn,
-          Number(health->under_replicated_files) + " of " + Number(health->files) + " have too few replicas: " + thin,
+          Number(health->under_replicated_files) + " of " + Number(health->files) +
+              (health->under_replicated_files == 1 ? " has" : " have") + " too few replicas: " + thin,
           next);
     }
   }
@@ -422,8 +424,8 @@ class Doctor {
     const std::string text = Number(busy) + " of " + Number(slots) + " busy, memory for attempts " +
                              (limited ? HumanBytes(memory) : "not limited on each worker");
     if (waiting.empty()) return Add("slots", Verdict::kOk, text + ", no queue waits");
-    if (busy >= slots) return Add("slots", Verdict::kOk, text + ", queues that wait for one: " + UpTo(waiting));
-    Add("slots", Verdict::kWarn, text + ", but queues wait: " + UpTo(waiting),
+    if (busy >= slots) return Add("slots", Verdict::kOk, text + ", waiting for one: " + UpTo(waiting));
+    Add("slots", Verdict::kWarn, text + ", but tasks of these queues wait: " + UpTo(waiting),
         prefix + "queues, and " + prefix + "why JOB for one of their jobs");
   }
 
@@ -443,7 +445,8 @@ class Doctor {
         Add("jobs", Verdict::kWarn, text, prefix + "why " + Name(job.id));
         fine = false;
       } else if (!job.hung.empty()) {
-        const std::string more = job.hung.size() > 1 ? " (and " + Number(job.hung.size() - 1) + " more attempts)" : "";
+        const std::string more =
+            job.hung.size() > 1 ? " (and " + CountOf(job.hung.size() - 1, "more attempt") + ")" : "";
         Add("jobs", Verdict::kWarn, Name(job.id) + ": " + job.hung[0] + more, prefix + "why " + Name(job.id));
         fine = false;
       } else if (!job.last_failure.empty()) {

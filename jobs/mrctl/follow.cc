@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/model/attempt.h"
@@ -190,14 +191,18 @@ std::string UnmatchedNote(const JobSpec& spec, const std::vector<CounterValue>& 
     }
   }
   if (unmatched == 0) return "";
+  const bool one = unmatched == 1;
   const std::string lines = matched == 0
-                                ? "parse matched no line (" + Grouped(static_cast<uint64_t>(unmatched)) + " lines)"
+                                ? "parse matched no line (" + CountOf(static_cast<uint64_t>(unmatched), "line") + ")"
                                 : "parse matched " + Grouped(static_cast<uint64_t>(matched)) + " of " +
-                                      Grouped(static_cast<uint64_t>(matched + unmatched)) + " lines";
-  return TerminalText("mrctl: warning: " + lines + (matched == 0 ? "; they " : "; the others ") +
-                      (output_uri.empty() ? "are not in the output: with --output DIRECTORY they are in its "
-                                            "files _unmatched-*"
-                                          : "are in " + output_uri + "/_unmatched-*") +
+                                      CountOf(static_cast<uint64_t>(matched + unmatched), "line");
+  const std::string they = matched == 0 ? (one ? "; it is " : "; they are ")
+                           : one        ? "; the other is "
+                                        : "; the others are ";
+  return TerminalText("mrctl: warning: " + lines + they +
+                      (output_uri.empty() ? "not in the output: with --output DIRECTORY " +
+                                                std::string(one ? "it is" : "they are") + " in its files _unmatched-*"
+                                          : "in " + output_uri + "/_unmatched-*") +
                       "\n");
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/count.h"
 #include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/csv_stages.h"
@@ -73,7 +74,7 @@ class InputTable {
     }
     const auto index = static_cast<size_t>(input.input);
     if (index >= inputs_.size()) {
-      return InvalidArgument("the job reads " + std::to_string(highest_ + 1) + " inputs, but --input gives " +
+      return InvalidArgument("the job reads " + CountOf(highest_ + 1, "input") + ", but --input gives " +
                              std::to_string(inputs_.size()) + ": repeat --input for each");
     }
     read_[index] = true;

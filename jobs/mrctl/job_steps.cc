@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/job_file.h"
 
@@ -73,8 +74,8 @@ struct StepReader {
     }
     if (step.inputs_given && step.inputs.empty()) faults.push_back("input is empty");
     if (step.edges.size() > 1 && step.edges.size() != step.inputs.size()) {
-      faults.push_back("has " + std::to_string(step.edges.size()) + " edges for " + std::to_string(step.inputs.size()) +
-                       " inputs; give one for all inputs, or one for each");
+      faults.push_back("has " + CountOf(step.edges.size(), "edge") + " for " + CountOf(step.inputs.size(), "input") +
+                       "; give one for all inputs, or one for each");
     }
   }
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
@@ -55,8 +56,8 @@ Status AddLogs(Client& client, const LogSubject& subject, const Command& command
   }
   if (settings.quiet) return Status::Ok();
   if (silent != 0)
-    PrintErr(word + ": " + std::to_string(silent) + " of " + std::to_string(asked) +
-             " attempts wrote nothing and have not failed\n");
+    PrintErr(word + ": " + std::to_string(silent) + " of " + CountOf(asked, "attempt") + " wrote nothing and " +
+             (silent == 1 ? "has" : "have") + " not failed\n");
   if (asked < attempts.size()) {
     PrintErr(word + ": only the first " + std::to_string(asked) + " of " + std::to_string(attempts.size()) +
              " attempts were read; give the id of a task or an attempt for the others\n");

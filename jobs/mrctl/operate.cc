@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/columns.h"
 #include "jobs/mrctl/json.h"
@@ -55,7 +56,7 @@ std::string ShortPolicies(const std::string& list) {
     depth -= c == ')' && depth > 0 ? 1 : 0;
     policies += c == ',' && depth == 0 ? 1 : 0;
   }
-  return std::to_string(policies) + " policies (mrctl version lists them)";
+  return CountOf(policies, "policy", "policies") + " (mrctl version lists them)";
 }
 
 const char* VerdictWord(Verdict verdict) {
@@ -96,12 +97,11 @@ std::string DrainLine(const std::string& worker, const DrainStatus& drain, const
   const auto add = [&](bool there, const std::string& what) {
     if (there) text += (text.empty() ? "" : ", ") + what;
   };
-  add(drain.attempts > 0, Grouped(drain.attempts) + (drain.attempts == 1 ? " attempt runs" : " attempts run"));
-  add(drain.left_blocks > 0, Grouped(drain.left_blocks) + " of " + Grouped(drain.blocks) + " blocks (" +
+  add(drain.attempts > 0, CountOf(drain.attempts, "attempt runs", "attempts run"));
+  add(drain.left_blocks > 0, Grouped(drain.left_blocks) + " of " + CountOf(drain.blocks, "block") + " (" +
                                  HumanBytes(drain.left_bytes) + ") left to copy");
   add(drain.being_written > 0, Grouped(drain.being_written) + " being written");
-  add(drain.outputs > 0, Grouped(drain.outputs) + (drain.outputs == 1 ? " output (" : " outputs (") +
-                             HumanBytes(drain.output_bytes) + ") left to copy");
+  add(drain.outputs > 0, CountOf(drain.outputs, "output") + " (" + HumanBytes(drain.output_bytes) + ") left to copy");
   if (const auto left = rate.Left()) {
     add(true, HumanBytes(static_cast<uint64_t>(rate.PerSecond())) + "/s, about " + HumanDuration(*left) + " left");
   }

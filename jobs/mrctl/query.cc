@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/base/version.h"
 #include "common/io/clock.h"
@@ -236,8 +237,8 @@ void PrintHistory(const std::vector<JobStatus>& jobs, const Command& command, co
   const size_t all = EndedJobs(jobs, SIZE_MAX).size();
   Print(RenderHistory(shown, settings.form));
   if (shown.size() < all) {
-    Say(settings, std::to_string(shown.size()) + " of " + std::to_string(all) + " jobs are shown: --limit " +
-                      std::to_string(all) + " shows all");
+    Say(settings, std::to_string(shown.size()) + " of " + CountOf(all, "job") + (shown.size() == 1 ? " is" : " are") +
+                      " shown: --limit " + std::to_string(all) + " shows all");
   }
 }
 
@@ -267,7 +268,7 @@ Result<int> ListLocalRuns(const Command& command, const Settings& settings) {
   const LocalRuns store(settings.runs_directory);
   if (command.keep) {
     MR_ASSIGN_OR_RETURN(const size_t removed, store.KeepNewest(*command.keep));
-    Say(settings, std::to_string(removed) + (removed == 1 ? " run was" : " runs were") + " removed");
+    Say(settings, CountOf(removed, "run was", "runs were") + " removed");
   }
   MR_ASSIGN_OR_RETURN(auto runs, store.List(SIZE_MAX));
   for (const std::string& line : runs.unreadable) Say(settings, "warning: " + line);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/io/local_time.h"
 #include "common/model/attempt.h"
@@ -170,7 +171,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form, const JobSpec* spec) 
     const CloneStatus& c = *j.clones;
     line("clones", Grouped(c.launched) + " launched, " + Grouped(c.won) + " won, " + Grouped(c.killed) + " killed; " +
                        Elapsed(c.extra_us) + " of slot time beside the attempts that committed; " +
-                       Grouped(c.budget_used) + " of " + Grouped(c.budget) + " slots for clones in use now");
+                       Grouped(c.budget_used) + " of " + CountOf(c.budget, "slot") + " for clones in use now");
     if (c.lent_launched > 0) {
       const std::string clones = c.lent_launched == 1 ? " clone on an idle slot" : " clones on idle slots";
       line("on idle", Grouped(c.lent_launched) + clones + " launched, " + Grouped(c.lent_won) + " won, " +

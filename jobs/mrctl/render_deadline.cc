@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/render.h"
 
@@ -59,7 +60,7 @@ std::string DeadlineLine(const JobStatus& job) {
   std::string text;
   if (d.ends_us > 0) {
     text = "ends " + at(d.ends_us) + (d.spread_us > 0 ? " +- " + SpreadText(d.spread_us, seconds) : "");
-    if (d.ends_us < d.promised_ends_us) text += " with the " + std::to_string(d.held) + " slots that it holds";
+    if (d.ends_us < d.promised_ends_us) text += " with the " + CountOf(d.held, "slot") + " that it holds";
     text += ", ";
   }
   if (d.deadline_us > 0) {
@@ -71,7 +72,7 @@ std::string DeadlineLine(const JobStatus& job) {
   }
   if (!d.steered) return text;
   if (d.guaranteed == 0) return text + ", no slots guaranteed";
-  text += ", " + std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot guaranteed" : " slots guaranteed");
+  text += ", " + CountOf(d.guaranteed, "slot") + " guaranteed";
   if (d.ends_us < d.promised_ends_us) text += " (ends " + at(d.promised_ends_us) + " with these alone)";
   if (d.runs == 0) return text + " by a guess from its input: no earlier run is known";
   // If it is late with more than it asks for, no number of slots is enough.

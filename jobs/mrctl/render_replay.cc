@@ -1,5 +1,6 @@
 // The replay of an attempt: the task document for mrtask, its result, and their output.
 #include "common/abi/operator_table.h"
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/json.h"
 #include "jobs/mrctl/render.h"
@@ -140,11 +141,13 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
   for (const Slice& s : task.launch.slices) {
     segments += uint64_t{s.task_end - s.task_begin} * (s.partition_end - s.partition_begin);
   }
-  if (segments > 0) text += "input     " + Grouped(segments) + " partitions of earlier tasks, made again\n";
+  if (segments > 0) text += "input     " + CountOf(segments, "partition") + " of earlier tasks, made again\n";
   text += "result    " + (result.done ? "done" : "failed: " + result.message) + "\n";
   if (!result.done && !result.record.empty()) text += "at        " + result.record + "\n";
   const bool blocks = (task.stage.spec.flags & MR_RAW_BLOCKS) != 0;
-  text += "records   " + Grouped(result.records_in) + (blocks ? " blocks of lines in, " : " in, ") +
+  text += "records   " +
+          (blocks ? CountOf(result.records_in, "block of lines in, ", "blocks of lines in, ")
+                  : Grouped(result.records_in) + " in, ") +
           Grouped(result.records_out) + " out (" + HumanBytes(result.output_bytes) + "), in " +
           HumanDuration(Micros(static_cast<int64_t>(result.ran_us))) + "\n";
   if (result.counters.empty()) return text;

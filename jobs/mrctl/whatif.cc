@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "jobs/mrctl/client.h"
@@ -135,8 +136,8 @@ Result<Histories> AllJobs(const Command& command, const Settings& settings) {
                                        : "mrctl history lists ended jobs; --local compares on local runs");
   }
   if (all.left_out > 0) {
-    Say(settings, "warning: " + std::to_string(all.left_out) +
-                      " jobs are left out: when their attempts ran is not kept, or they are too many");
+    Say(settings, "warning: " + CountOf(all.left_out, "job is", "jobs are") +
+                      " left out: the times of their attempts are not kept, or there are too many attempts");
   }
   return all;
 }

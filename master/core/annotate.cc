@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "common/base/count.h"
 #include "master/core/failure_text.h"
 
 namespace mr::master {
@@ -39,8 +40,8 @@ std::string CutText(const JobProjection& job, uint32_t stage) {
     if (some.size() > 40) break;
   }
   return "stage '" + job.spec.stages[stage].name + "': " + std::to_string(cut.size()) + " of " +
-         std::to_string(seen.size()) + " partitions are fat (" + some + "), so " +
-         std::to_string(slices.size() - seen.size() + cut.size()) + " tasks share them";
+         CountOf(seen.size(), "partition") + (cut.size() == 1 ? " is" : " are") + " fat (" + some + "), so " +
+         CountOf(slices.size() - seen.size() + cut.size(), "task") + " share " + (cut.size() == 1 ? "it" : "them");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "master/core/bad_records.h"
 
+#include "common/base/count.h"
+
 namespace mr::master {
 
 uint64_t BadRecords::CountOf(const std::vector<CounterValue>& counters) {
@@ -34,8 +36,8 @@ std::string BadRecords::Excess(const JobView& job, TaskId task, const FinishedEx
   const auto before = of.tasks.find({task.stage, task.task});
   const uint64_t total = of.total - (before == of.tasks.end() ? 0 : before->second) + n;
   if (total <= job.spec.max_bad_records) return "";
-  std::string text = "the job's tasks met " + std::to_string(total) +
-                     " bad records together, and --max-bad-records is " + std::to_string(job.spec.max_bad_records) +
+  std::string text = "the job's tasks met " + mr::CountOf(total, "bad record") +
+                     " together, and --max-bad-records is " + std::to_string(job.spec.max_bad_records) +
                      "; among them: ";
   std::vector<std::string> some = of.samples;
   some.insert(some.end(), samples.begin(), samples.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "master/sched/fold/output_moves.h"
 #include "master/sched/state/leaving.h"
@@ -13,11 +14,7 @@ namespace {
 
 constexpr size_t kJobsNamed = 5;
 
-std::string Count(uint64_t n, const std::string& one, const std::string& many) {
-  return Grouped(n) + " " + (n == 1 ? one : many);
-}
-
-std::string Blocks(uint64_t n) { return Count(n, "block", "blocks"); }
+std::string Blocks(uint64_t n) { return CountOf(n, "block"); }
 
 // "/a, /b": the first few of a list that may go on.
 std::string Named(const std::vector<std::string>& files) {
@@ -29,7 +26,7 @@ std::string Named(const std::vector<std::string>& files) {
 std::string Named(const std::vector<JobId>& jobs) {
   std::string text;
   for (size_t i = 0; i < std::min(jobs.size(), kJobsNamed); ++i) text += (i == 0 ? "" : ", ") + Name(jobs[i]);
-  return jobs.size() <= kJobsNamed ? text : text + " and " + Grouped(jobs.size() - kJobsNamed) + " more jobs";
+  return jobs.size() <= kJobsNamed ? text : text + " and " + CountOf(jobs.size() - kJobsNamed, "more job");
 }
 
 void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
@@ -58,7 +55,7 @@ void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
 void AddOutputs(const DrainReport& report, std::vector<std::string>* lines) {
   if (report.outputs == 0) return;
   const bool one = report.jobs.size() == 1;
-  lines->push_back(Count(report.outputs, "output", "outputs") + " (" + HumanBytes(report.output_bytes) + ") that " +
+  lines->push_back(CountOf(report.outputs, "output") + " (" + HumanBytes(report.output_bytes) + ") that " +
                    Named(report.jobs) + (one ? " still reads" : " still read") + " must be copied to other workers, " +
                    Grouped(report.outputs_moving) + " of them now; stopped before, their tasks run again");
   if (report.outputs_without_worker) {
@@ -66,7 +63,7 @@ void AddOutputs(const DrainReport& report, std::vector<std::string>* lines) {
                      Named(report.jobs) + (one ? " ends" : " end"));
   }
   if (report.outputs_failing > 0) {
-    lines->push_back("copying " + Count(report.outputs_failing, "output", "outputs") +
+    lines->push_back("copying " + CountOf(report.outputs_failing, "output") +
                      " failed and is tried again; the master's log says why");
   }
 }
@@ -109,7 +106,7 @@ std::vector<std::string> WaitsFor(const DrainReport& report) {
     return {"it is " + report.word + ": what it alone has is not known until it registers again"};
   }
   if (report.attempts > 0) {
-    lines.push_back(Count(report.attempts, "attempt runs", "attempts run") + " there, to the end");
+    lines.push_back(CountOf(report.attempts, "attempt runs", "attempts run") + " there, to the end");
   }
   AddBlocks(report.blocks, &lines);
   AddOutputs(report, &lines);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "common/base/count.h"
+
 namespace mr::master {
 
 Jobs::Jobs(size_t ended_jobs) : ended_jobs_(ended_jobs) {}
@@ -37,7 +39,7 @@ Result<const JobView*> Jobs::Find(JobId id, const Caller& caller) const {
 Status Jobs::Unknown(JobId id) const {
   if (newest_forgotten_ < id) return NotFound("there is no job " + Name(id));
   return NotFound("there is no job " + Name(id) + " any more, if there ever was: the master keeps the newest " +
-                  std::to_string(ended_jobs_) + " ended jobs (mrmaster --ended_jobs)");
+                  CountOf(ended_jobs_, "ended job") + " (mrmaster --ended_jobs)");
 }
 
 void Jobs::Settle(JobId id) {

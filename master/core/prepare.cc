@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/count.h"
 #include "common/model/role_names.h"
 #include "master/core/master_core.h"
 #include "master/core/output_commit.h"
@@ -168,8 +169,7 @@ std::vector<sched::Event> MasterCore::PrepareTakeOver(Instant at, std::vector<st
     if (Ended(job.state) || job.state == JobState::kCommitting || state.FindJob(id) != nullptr) continue;
     sched::Event taken = TakenOver(job);
     const size_t outputs = std::get<sched::JobTakenOver>(taken).outputs.size();
-    notes->push_back(Name(id) + " ran under another release: it goes on from " + std::to_string(outputs) +
-                     " committed outputs");
+    notes->push_back(Name(id) + " ran under another release: it goes on from " + CountOf(outputs, "committed output"));
     if (std::string left_out = FitRecord(&taken, config_.record_bytes); !left_out.empty()) {
       notes->push_back(Name(id) + ": the record is too long: " + left_out);
     }

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/base/count.h"
 #include "common/base/fields.h"
 #include "common/base/text.h"
 
@@ -35,8 +36,9 @@ std::string FitTakenOver(sched::JobTakenOver* taken, uint64_t most) {
   const auto begin = outputs.begin() + static_cast<ptrdiff_t>(first);
   taken->outputs.assign(std::make_move_iterator(begin), std::make_move_iterator(outputs.end()));
   if (first == 0) return "";
-  return std::to_string(first) + " of its " + std::to_string(outputs.size()) + " committed outputs have no room in " +
-         "the journal's record of a takeover, and are made again";
+  const size_t all = outputs.size();
+  return std::to_string(first) + " of its " + CountOf(all, "committed output") + (first == 1 ? " has" : " have") +
+         " no room in the journal's record of a takeover, and " + (first == 1 ? "is" : "are") + " made again";
 }
 
 }  // namespace

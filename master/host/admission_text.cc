@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "master/sched/policies/jockey/jockey.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr size_t kNamedQueues = 5;  // as many as people read
 
-std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
+std::string SlotsText(uint32_t n) { return CountOf(n, "slot"); }
 
 // Returns who is guaranteed slots of the cluster, in parentheses; "" if nobody is.
 std::string TakenBy(const sched::Admission& a) {
@@ -26,7 +27,7 @@ std::string TakenBy(const sched::Admission& a) {
   if (a.min_shares.size() > kNamedQueues) {
     uint32_t rest = 0;
     for (size_t i = kNamedQueues; i < a.min_shares.size(); ++i) rest += a.min_shares[i].second;
-    add(rest, std::to_string(a.min_shares.size() - kNamedQueues) + " more queues by theirs");
+    add(rest, CountOf(a.min_shares.size() - kNamedQueues, "more queue by its", "more queues by theirs"));
   }
   if (a.promised > 0) add(a.promised, "jobs with deadlines");
   return text.empty() ? "" : text + ")";

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/count.h"
 #include "common/base/version.h"
 #include "common/io/clock.h"
 #include "master/host/view_steps.h"
@@ -44,7 +45,8 @@ std::vector<std::string> WarningsOf(const ViewParts& parts, const web::StoreCoun
   if (parts.driver.journal_full()) out.push_back("the journal's disk is full: new work is refused");
   if (parts.core().workers().NoneToCome()) out.push_back("no worker is registered: jobs wait until one is");
   if (store.missing > 0) {
-    out.push_back(std::to_string(store.missing) + " blocks of the store have no good replica on a live worker");
+    out.push_back(CountOf(store.missing, "block of the store has", "blocks of the store have") +
+                  " no good replica on a live worker");
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/base/count.h"
 #include "common/io/clock.h"
 #include "master/host/read_journal.h"
 #include "master/sched/state/state.h"
@@ -71,13 +72,14 @@ Status Driver::Open() {
   journal_ = *std::move(opened);
   const journal::Recovery& recovery = journal_->recovery();
   for (const auto& warning : journal_->read().warnings) LOG(ERROR) << "journal: " << warning;
-  LOG(INFO) << "journal: read up to record " << journal_->read().end.sequence << ": " << journal_->read().records
-            << " records"
+  LOG(INFO) << "journal: read up to record " << journal_->read().end.sequence << ": "
+            << CountOf(journal_->read().records, "record")
             << (journal_->read().snapshot == 0 ? ""
                                                : " after the snapshot at " + std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
-                 << recovery.end.offset << " (" << recovery.cut_records << " records that were never acknowledged)";
+                 << recovery.end.offset << " (" << CountOf(recovery.cut_records, "record that was", "records that were")
+                 << " never acknowledged)";
   }
   if (const auto& loss = journal_->accepted_loss()) {
     LOG(ERROR) << "journal: the loss of records after " << loss->kept << ", up to " << loss->known
@@ -193,8 +195,8 @@ void Driver::FollowUpOn(std::vector<FollowUp> follow_ups) {
     auto event = core_.Prepare(FollowUp(follow_ups[i]));
     if (!event) continue;
     if (const auto* known = std::get_if<sched::OperatorsKnown>(&*event)) {
-      LOG(INFO) << Name(known->job) << ": tasks of " << known->indeterminate.size()
-                << " stages are not cloned, since their operators gave other content for equal input in earlier jobs";
+      LOG(INFO) << Name(known->job) << ": tasks of " << CountOf(known->indeterminate.size(), "stage")
+                << " are not cloned, since their operators gave other content for equal input in earlier jobs";
     }
     (void)FeedOne(EventRecord{{clock_.Stamp(), *std::move(event)}, {}}, &follow_ups);
   }

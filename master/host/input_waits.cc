@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "master/sched/state/state.h"
 
@@ -82,8 +83,8 @@ void InputWaits::Hold(const StageId& id, const std::vector<AttemptId>& unsent) {
   Stage& stage = stages_[id];
   if (stage.tasks.empty()) {
     stage.since = clock_.Stamp();
-    LOG(WARNING) << Name(id.job) << ": " << tasks.size() << " tasks of stage " << id.stage
-                 << " wait for blocks of their input, which no registered worker has";
+    LOG(WARNING) << Name(id.job) << ": no registered worker has some input of " << CountOf(tasks.size(), "task")
+                 << " of stage " << id.stage << "; waiting for it";
   }
   stage.tasks.merge(found);
   stage.until = clock_.Stamp() + kShortestHold;
@@ -139,7 +140,7 @@ bool InputWaits::LookAt(const StageId& id, Stage* stage) {
     }
   }
   if (!back.empty()) {
-    LOG(INFO) << Name(id.job) << ": the input of " << back.size() << " tasks of stage " << id.stage
+    LOG(INFO) << Name(id.job) << ": the input of " << CountOf(back.size(), "task") << " of stage " << id.stage
               << " is there again";
     Feed(id, back, {}, {});
   }

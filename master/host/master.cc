@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/count.h"
 #include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/daemon_data.h"
@@ -274,10 +275,10 @@ Result<std::string> CheckedAudit(const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const AuditCheck check, CheckAudit(directory + "/audit"));
   if (!check.broken.empty()) {
     return Corrupted("the audit log in " + directory + "/audit is broken at " + check.broken + "; the " +
-                     std::to_string(check.lines) + " lines before it are whole");
+                     CountOf(check.lines, "line before it is", "lines before it are") + " whole");
   }
-  return std::to_string(check.lines) + " lines in " + std::to_string(check.files) + " files are whole; " +
-         std::to_string(check.lost) + " calls are not in them";
+  return CountOf(check.lines, "line") + " in " + CountOf(check.files, "file") + (check.lines == 1 ? " is" : " are") +
+         " whole; " + CountOf(check.lost, "call is", "calls are") + " missing from the log";
 }
 
 }  // namespace mr::master

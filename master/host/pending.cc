@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "master/host/disk_room.h"
 #include "master/host/standing_still.h"
@@ -17,8 +18,6 @@ constexpr size_t kMostLines = 20;  // as many as people read
 bool AtMaxShare(const sched::State& state, const sched::Queue& queue) {
   return state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share;
 }
-
-std::string CountOf(uint32_t n, const char* word) { return std::to_string(n) + " " + word + (n == 1 ? "" : "s"); }
 
 // Returns why none of the workers takes attempts, and what to do. Requires: there is one.
 std::string WhyNoWorker(const MasterCore& core) {
@@ -69,7 +68,8 @@ std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sche
            std::to_string(queue.max_share);
   }
   if (state.free(kind).empty()) {
-    return "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
+    const uint32_t slots = state.slots().by_kind[sched::KindIndex(kind)];
+    return slots == 1 ? "the only slot for them is taken" : "all " + CountOf(slots, "slot") + " for them are taken";
   }
   const auto fits = [&](WorkerId w) {
     const sched::Worker& worker = *state.FindWorker(w);

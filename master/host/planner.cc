@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 
+#include "common/base/count.h"
 #include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
@@ -94,10 +95,10 @@ class Planner {
       if (!input.is_edge || input.kind != EdgeKind::kAllToAll) continue;
       uint32_t& partitions = plan_.stages[input.stage].port_partitions[input.port];
       if (partitions != 0 && partitions != plan.tasks) {
-        return InvalidArgument("stage '" + stage.name + "' has " + std::to_string(plan.tasks) + " tasks, but port " +
+        return InvalidArgument("stage '" + stage.name + "' has " + CountOf(plan.tasks, "task") + ", but port " +
                                std::to_string(input.port) + " of stage '" + spec_.stages[input.stage].name +
-                               "' is already read in " + std::to_string(partitions) +
-                               " partitions; give both readers the same tasks");
+                               "' is already read in " + CountOf(partitions, "partition") +
+                               "; give both readers the same tasks");
       }
       partitions = plan.tasks;
     }

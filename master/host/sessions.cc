@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/rpc/connection.h"
@@ -104,8 +105,9 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
     // At each registration: the worker may have missed the last change.
     dispatcher_.Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });
   }
-  LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
-            << " slots, " << inventory.size() << " outputs, " << running.size() << " running"
+  LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with "
+            << CountOf(worker.info.slots.total, "slot") << ", " << CountOf(inventory.size(), "output") << ", "
+            << running.size() << " running"
             << (leaving                  ? ", leaving"
                 : worker.drained_by_user ? ", drained by an operator"
                                          : "")

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/base/count.h"
 #include "common/io/clock.h"
 #include "master/host/admission_text.h"
 #include "master/sched/policies/jockey/admission.h"
@@ -53,8 +54,8 @@ void Submissions::Submit(const Caller& caller, std::string spec_bytes, JobSpec s
     }
   }
   if (core_.jobs().open() + planning_.size() >= options_.open_jobs) {
-    return reply(Rejected(std::to_string(options_.open_jobs) +
-                          " jobs are planned or unfinished, the most that this master takes at once (mrmaster "
+    return reply(Rejected(CountOf(options_.open_jobs, "job is", "jobs are") +
+                          " planned or unfinished, the most that this master takes at once (mrmaster "
                           "--open_jobs); nothing was submitted: submit again when some have ended (mrctl jobs)"),
                  {});
   }

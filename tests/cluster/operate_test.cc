@@ -166,7 +166,7 @@ TEST_F(OperateTest, HistoryHasTheJobsThatEnded) {
   EXPECT_EQ(Mrctl({"history", "--limit", "0"}).exit, 2);
   ASSERT_EQ(Sh("mrctl -q submit wordcount --input /data/books.txt --output -").exit, 0);
   const RunResult first = Mrctl({"history", "--limit", "1"});
-  EXPECT_THAT(first.err, ContainsRegex("1 of [0-9]+ jobs are shown: --limit [0-9]+ shows all")) << first.out;
+  EXPECT_THAT(first.err, ContainsRegex("1 of [0-9]+ jobs is shown: --limit [0-9]+ shows all")) << first.out;
   EXPECT_THAT(Mrctl({"history", "--state", "killed"}).out, Not(HasSubstr(kDoneJob)));
   EXPECT_THAT(Mrctl({"history", "--name", "no-such-*"}).out, Not(HasSubstr(kDoneJob)));
   EXPECT_THAT(Mrctl({"history", "--since", "1h"}).out, HasSubstr(kDoneJob));

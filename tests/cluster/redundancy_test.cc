@@ -231,7 +231,7 @@ TEST(RedundancyTest, WhereEachReplicaIsDamagedTheErrorAndTheDoctorNameThem) {
     }
     const RunResult doctor = cluster.Mrctl({"doctor"});
     EXPECT_EQ(doctor.exit, 1) << doctor.out;
-    EXPECT_NE(doctor.out.find("/in: 1 of 1 blocks damaged in each replica"), std::string::npos) << doctor.out;
+    EXPECT_NE(doctor.out.find("/in: 1 of 1 block damaged in each replica"), std::string::npos) << doctor.out;
     if (round == 1) break;
     cluster.KillMaster();
     for (int i = 0; i < 3; ++i) cluster.KillWorker(i);

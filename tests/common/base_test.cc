@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "common/base/count.h"
 #include "common/base/ids.h"
 #include "common/base/rng.h"
 #include "common/base/status.h"
@@ -91,6 +92,14 @@ TEST(TextTest, GroupsDigits) {
   EXPECT_EQ(Grouped(7), "7");
   EXPECT_EQ(Grouped(999), "999");
   EXPECT_EQ(Grouped(1234567), "1,234,567");
+}
+
+TEST(TextTest, CountsHaveTheNumberOfTheirNoun) {
+  EXPECT_EQ(CountOf(0, "job"), "0 jobs");
+  EXPECT_EQ(CountOf(1, "job"), "1 job");
+  EXPECT_EQ(CountOf(12000, "job"), "12,000 jobs");
+  EXPECT_EQ(CountOf(1, "job is", "jobs are"), "1 job is");
+  EXPECT_EQ(CountOf(2, "policy", "policies"), "2 policies");
 }
 
 TEST(TextTest, AnyBytesCanStandInALine) {

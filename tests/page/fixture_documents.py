@@ -171,7 +171,7 @@ def cluster(workers, open_jobs, ended):
     return {"version": 1, "cluster": {
         "id": "0123456789abcdef", "release": "sample", "epoch": 1, "address": "127.0.0.1:7070",
         "policies": "fair,dolly,delay_assignment,late", "taken_unix_ms": NOW, "insecure": False,
-        "warnings": ["1 blocks of the store have no good replica on a live worker"] if workers else
+        "warnings": ["1 block of the store has no good replica on a live worker"] if workers else
         ["no worker is registered: jobs wait until one is"],
         "slots": {"total": slots, "busy": busy}, "workers": states, "racks": list(racks.values()),
         "jobs": {"pending": count("PENDING"), "running": count("RUNNING"), "committing": 0,

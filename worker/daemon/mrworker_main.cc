@@ -15,6 +15,7 @@
 #include <thread>
 #include <tuple>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "common/base/version.h"
 #include "common/exec/service_manager.h"
@@ -378,8 +379,8 @@ int Main(int argc, char** argv) {
   const auto memory_bytes = ParseLimit(FLAGS_memory);
   if (!memory_bytes.ok()) return Usage("--memory: " + memory_bytes.status().message());
   if (*memory_bytes != 0 && *memory_bytes / Slots() < kLeastMemory) {
-    return Usage("--memory is 0 (as found) or at least " + HumanBytes(kLeastMemory) + " for each of the " +
-                 std::to_string(Slots()) + " slots");
+    return Usage("--memory is 0 (as found) or at least " + HumanBytes(kLeastMemory) + " for each slot; there " +
+                 (Slots() == 1 ? "is " : "are ") + CountOf(Slots(), "slot"));
   }
   const auto task_memory = ParseLimit(FLAGS_task_memory_bytes == "none" ? "0" : FLAGS_task_memory_bytes);
   if (!task_memory.ok()) return Usage("--task_memory_bytes: " + task_memory.status().message());

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/count.h"
 #include "master/sched/named_lists.h"
 #include "master/sim/engine/first_offer.h"
 #include "master/sim/replay/resample.h"
@@ -147,14 +148,16 @@ class Comparison {
       for (const history::Job* job : model.jobs) stopped += StoppedOf(*job);
     }
     if (stopped > 0) {
-      out_.notes.push_back(std::to_string(stopped) +
-                           " attempts were stopped: how long they would have taken is an estimate from their progress");
+      out_.notes.push_back(
+          CountOf(stopped, "attempt was stopped: how long it", "attempts were stopped: how long they") +
+          " would have taken is an estimate from the progress");
     }
     if (own > 0)
-      out_.notes.push_back(std::to_string(own) + " jobs ran under lists of their own, which each list replaces");
+      out_.notes.push_back(CountOf(own, "job ran under a list of its own", "jobs ran under lists of their own") +
+                           ", which each list replaces");
     if (left_out > 0)
-      out_.notes.push_back(std::to_string(left_out) + (left_out == 1 ? " run did not succeed and is left out"
-                                                                     : " runs did not succeed and are left out"));
+      out_.notes.push_back(
+          CountOf(left_out, "run did not succeed and is left out", "runs did not succeed and are left out"));
     uint32_t without_record = 0;
     for (const HistoryModel& model : models_) without_record += model.without_record;
     if (without_record > 0) out_.notes.push_back(WithoutRecordNote(without_record));

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/count.h"
+
 namespace mr::sim {
 
 namespace {
@@ -235,8 +237,6 @@ WorkerId FirstOffered(const std::vector<const history::Job*>& jobs) {
   return first == nullptr || first->launched > *begin ? WorkerId{} : first->worker;
 }
 
-std::string Count(size_t n, const char* what) { return std::to_string(n) + " " + what; }
-
 }  // namespace
 
 // Takes for each worker the median of its ratios, weighed by the stages' times, since milliseconds are mostly noise.
@@ -315,7 +315,8 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   if (model.jobs.empty()) return Rejected("the history has no job that succeeded: nothing to simulate");
   if (others > 0) {
     model.notes.push_back(
-        Count(others, "jobs did not succeed or are not in the history: the slots that they took are not modelled"));
+        CountOf(others, "job did not succeed or is not in the history: the slots that it took are not modelled",
+                "jobs did not succeed or are not in the history: the slots that they took are not modelled"));
   }
   std::stable_sort(model.jobs.begin(), model.jobs.end(),
                    [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
@@ -360,7 +361,8 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   }
   e.faults.lease = Duration{};  // the recorded time is when the master noticed
   if (!e.faults.faults.empty()) {
-    model.notes.push_back(Count(e.faults.faults.size(), "losses of workers are part of the history"));
+    model.notes.push_back(CountOf(e.faults.faults.size(), "loss of a worker is part of the history",
+                                  "losses of workers are part of the history"));
   }
   size_t unlisted = 0;
   for (const history::Job* job : model.jobs) {
@@ -378,7 +380,8 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   }
   if (unlisted > 0) {
     model.notes.push_back(
-        Count(unlisted, "workers are known from their attempts only: their slots are taken to be those of the first"));
+        CountOf(unlisted, "worker is known from its attempts only: its slots are taken to be those of the first",
+                "workers are known from their attempts only: their slots are taken to be those of the first"));
   }
   if (model.workers.empty()) return Rejected("the history names no worker");
 
@@ -443,8 +446,8 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
 }
 
 std::string WithoutRecordNote(uint32_t tasks) {
-  return Count(tasks, tasks == 1 ? "task has no recorded time: it is simulated with the median of its stage"
-                                 : "tasks have no recorded time: each is simulated with the median of its stage");
+  return CountOf(tasks, "task has no recorded time: it is simulated with the median of its stage",
+                 "tasks have no recorded time: each is simulated with the median of its stage");
 }
 
 Experiment Changed(const Experiment& was, const Change& change) {

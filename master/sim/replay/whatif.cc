@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 #include "master/sched/named_lists.h"
 
@@ -111,7 +112,9 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
     errors.push_back(std::abs(out.rows.back().error()));
   }
   if (failed > 0) {
-    out.notes.push_back(std::to_string(failed) + " jobs failed in the simulation: their times mean nothing");
+    out.notes.push_back(
+        CountOf(failed, "job failed in the simulation: its times", "jobs failed in the simulation: their times") +
+        " mean nothing");
   }
   std::sort(errors.begin(), errors.end());
   out.median_error = errors[errors.size() / 2];

@@ -110,7 +110,7 @@ TEST_F(CheckAttemptsTest, TheLongestRunningComeFirstAndTimeEndsTheCheck) {
   ASSERT_THAT(checks, SizeIs(2));
   EXPECT_EQ(calls_, 4) << "the fourth began after 9 s";
   EXPECT_THAT(checks[0].text, HasSubstr(attempts_.back().id));
-  EXPECT_THAT(checks[1].text, HasSubstr("the logs of 16 attempts and 1 jobs were left out"));
+  EXPECT_THAT(checks[1].text, HasSubstr("the logs of 16 attempts and 1 job were left out"));
 }
 
 }  // namespace

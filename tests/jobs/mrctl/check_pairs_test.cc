@@ -100,6 +100,7 @@ TEST_F(CheckPairsTest, AWorkerWithALateAnswerIsAWarningAndTheOthersCount) {
   silent_.emplace(1, Unavailable("late"));
   silent_.emplace(3, Unavailable("late"));
   EXPECT_EQ(Run(Workers(3)).text, "not checked: 3 of 3 workers gave no answer: w1: late");
+  EXPECT_EQ(Run(Workers(1)).text, "not checked: 1 of 1 worker gave no answer: w1: late");
 }
 
 TEST_F(CheckPairsTest, AFailureIsNotHiddenByAWorkerWithoutAnAnswer) {

@@ -117,6 +117,11 @@ TEST(UnmatchedNoteTest, LinesThatParseCouldNotReadAreCountedApartFromTheRows) {
   EXPECT_EQ(UnmatchedNote(spec, {{"rows", "unmatched lines", 578806}}, ""),
             "mrctl: warning: parse matched no line (578,806 lines); they are not in the output: with --output "
             "DIRECTORY they are in its files _unmatched-*\n");
+  EXPECT_EQ(UnmatchedNote(spec, {{"rows", "lines", 1}, {"rows", "unmatched lines", 1}}, "dfs:///t"),
+            "mrctl: warning: parse matched 1 of 2 lines; the other is in dfs:///t/_unmatched-*\n");
+  EXPECT_EQ(UnmatchedNote(spec, {{"rows", "unmatched lines", 1}}, ""),
+            "mrctl: warning: parse matched no line (1 line); it is not in the output: with --output DIRECTORY it is in "
+            "its files _unmatched-*\n");
   EXPECT_EQ(UnmatchedNote(spec, {{"rows", "lines", 5}, {"rows", "unmatched lines", 0}}, ""), "");
   EXPECT_EQ(UnmatchedNote(spec, {{"mine", "unmatched lines", 3}}, ""), "") << "a counter of another stage";
   rows.operator_name = "mine.rows";

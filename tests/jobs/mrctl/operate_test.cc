@@ -192,6 +192,9 @@ TEST(DrainRateTest, TheLineOfADrainEndsWithIt) {
   rate.Note(4 << 20, Instant{} + Seconds(2));
   EXPECT_EQ(DrainLine("w2", drain, rate),
             "w2: 3 of 7 blocks (3 MiB) left to copy, 2 outputs (1 MiB) left to copy, 2 MiB/s, about 2.0 s left");
+  drain.blocks = drain.left_blocks = drain.outputs = drain.attempts = 1;
+  EXPECT_EQ(DrainLine("w2", drain),
+            "w2: 1 attempt runs, 1 of 1 block (3 MiB) left to copy, 1 output (1 MiB) left to copy");
 }
 
 }  // namespace

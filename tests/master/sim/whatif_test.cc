@@ -214,7 +214,7 @@ TEST(WhatIfTest, AJobsOwnRowAndWhatIsMissingIsSaid) {
   const auto rest = RunWhatIf(failed, {}, {});
   ASSERT_TRUE(rest.ok());
   EXPECT_EQ(rest->rows.size(), 5u);
-  EXPECT_THAT(rest->notes, testing::Contains(testing::HasSubstr("1 jobs did not succeed")));
+  EXPECT_THAT(rest->notes, testing::Contains(testing::HasSubstr("1 job did not succeed")));
 }
 
 // Operators that announce more bytes than they take end at a part of their progress. A stopped attempt at half of that

@@ -14,8 +14,8 @@ constexpr ReasonText kBaselineTexts[] = {
      }},
     {BaselineReason::kEndOfPhase, "end_of_phase",
      [](const Reason& r) -> std::string {
-       return "speculative attempt: " + text::Number(r, 0) + " of " + text::Number(r, 1) +
-              " tasks of its stage are done";
+       return "speculative attempt: " + text::Number(r, 0) + " of " + text::Count(r, 1, "task", "tasks") +
+              " of its stage are done";
      }},
     {BaselineReason::kBeyondMedian, "beyond_median",
      [](const Reason& r) -> std::string {
@@ -29,7 +29,8 @@ constexpr ReasonText kBaselineTexts[] = {
      }},
     {BaselineReason::kEvicted, "evicted",
      [](const Reason& r) -> std::string {
-       return "evicted: another job is guaranteed " + text::Number(r, 1) + " slots and held " + text::Number(r, 0);
+       return "evicted: another job is guaranteed " + text::Count(r, 1, "slot", "slots") + " and held " +
+              text::Number(r, 0);
      }},
     {BaselineReason::kListed, "listed",
      [](const Reason& r) -> std::string {
