@@ -1,6 +1,7 @@
 #include "jobs/mrctl/exit_code.h"
 
 #include "common/base/text.h"
+#include "jobs/mrctl/refused_action.h"
 #include "jobs/mrctl/terminal_text.h"
 
 namespace mr::ctl {
@@ -81,6 +82,7 @@ Failure ToFailure(const Status& status) {
     failure.hint = failure.message.substr(mark + sizeof kHintMark - 1);
     failure.message.resize(mark);
   }
+  if (status.code() == Code::kNotAllowed) failure.message = InWords(std::move(failure.message));
   return failure;
 }
 

@@ -48,6 +48,7 @@ struct Failure {
   std::string message;
   std::string hint;  // may be empty
 };
+// Returns the parts of an error for people and scripts. Refusals name the action, not the method (refused_action.h).
 Failure ToFailure(const Status& status);
 
 // Returns "mrctl: message\n  hint\n".

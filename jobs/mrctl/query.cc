@@ -145,7 +145,7 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
     } else if (failed.ok()) {
       failed = killed;  // the others are killed all the same
     } else {
-      Say(settings, killed.message());
+      Say(settings, ToFailure(killed).message);
     }
   }
   MR_RETURN_IF_ERROR(failed);

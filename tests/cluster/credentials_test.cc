@@ -159,7 +159,9 @@ TEST_F(CredentialsClusterTest, PeopleHaveTheirOwnFilesAndJobsReachThemAlone) {
   ASSERT_EQ(as("dora", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 0);
   EXPECT_EQ(SortedLines(as("emil", {"fs", "cat", "/user/dora/counts"}).out), ExpectedWordCount(Path("words")));
   EXPECT_EQ(as("emil", {"fs", "rm", "-r", "/user/dora/counts"}).exit, 6) << "seen, and not his";
-  EXPECT_EQ(as("dora", {"fs", "chown", "emil", "/user/dora/counts"}).exit, 6);
+  const RunResult chown = as("dora", {"fs", "chown", "emil", "/user/dora/counts"});
+  EXPECT_EQ(chown.exit, 6);
+  EXPECT_THAT(chown.err, HasSubstr("not allowed to change the owner of files: it needs one of the roles admin"));
   ASSERT_EQ(cluster_->Mrctl({"fs", "chown", "emil", "/user/dora/counts"}).exit, 0);
   EXPECT_THAT(as("emil", {"fs", "stat", "/user/dora/counts"}).out, HasSubstr("emil   all"));
 }
