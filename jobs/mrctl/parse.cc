@@ -178,10 +178,12 @@ Result<std::vector<std::string>> AskedHelp(const CLI::App* root, std::vector<std
   return words;
 }
 
+constexpr std::string_view kNoPaths = "paths is required";  // of the parser
+
 // Returns the cause of an error of the parser (CLI11) in plain words.
 std::string PlainCause(const std::string& cause) {
   static const std::string kMissing = " is required", kMany = ": At Most 1 required but received ";
-  if (cause == "paths is required") return "its paths are missing";
+  if (cause == kNoPaths) return "its paths are missing";
   if (cause.ends_with(kMissing)) {
     std::string word = cause.substr(0, cause.size() - kMissing.size());
     if (word.starts_with("-")) return word + " is missing";
@@ -261,7 +263,9 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
     // The cause may be a mistyped option before the missing word, which took that word as its value.
     const std::string form = NameBelow(sub);
     const std::string what = error.what();
-    return WithHint(InvalidArgument(form + ": " + PlainCause(what)), "mrctl " + form + " --help shows its form");
+    const std::string root_list = form == "fs ls" && what == kNoPaths ? "mrctl fs ls / lists the root directory; " : "";
+    return WithHint(InvalidArgument(form + ": " + PlainCause(what)),
+                    root_list + "mrctl " + form + " --help shows its form");
   }
   if (command.verb == "explain") command.submit.dry_run = true;
   if ((command.verb == "submit" || command.verb == "explain") && command.submit.job.empty()) {

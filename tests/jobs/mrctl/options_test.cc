@@ -245,8 +245,13 @@ TEST(OptionsTest, AVerbWithoutItsPathsNamesItsOwnHelp) {
     const Failure failure = Refused({"fs", verb});
     EXPECT_EQ(failure.exit, kExitUsage);
     EXPECT_EQ(failure.message, "fs " + std::string(verb) + ": its paths are missing");
-    EXPECT_EQ(failure.hint, "mrctl fs " + std::string(verb) + " --help shows its form");
+    EXPECT_TRUE(failure.hint.ends_with("mrctl fs " + std::string(verb) + " --help shows its form")) << failure.hint;
   }
+}
+
+TEST(OptionsTest, AListingWithoutAPathNamesTheOneOfTheRoot) {
+  EXPECT_EQ(Refused({"fs", "ls"}).hint, "mrctl fs ls / lists the root directory; mrctl fs ls --help shows its form");
+  EXPECT_EQ(Refused({"fs", "cat"}).hint, "mrctl fs cat --help shows its form");
 }
 
 TEST(OptionsTest, ExplainIsSubmitThatStopsAtThePlan) {
