@@ -352,7 +352,7 @@ class Doctor {
                  Number(health->files) + " in the block store, all blocks with enough replicas" +
                      (health->safe_mode ? "; safe mode: nothing is copied or deleted until the workers are back" : ""));
     }
-    std::string text, thin;
+    std::string text, thin, unreadable_path;
     uint64_t named = 0, named_thin = 0;
     uint32_t wanted = 0;
     bool none_counts = false;  // a readable block has no replica that the master ordered
@@ -365,6 +365,7 @@ class Doctor {
       if (!t.damaged.empty()) line += " (damaged on " + UpTo(t.damaged) + ")";
       const bool unreadable = t.missing + t.corrupt > 0;
       ++(unreadable ? named : named_thin);
+      if (unreadable && unreadable_path.empty()) unreadable_path = t.path;
       std::string& list = unreadable ? text : thin;
       list += (list.empty() ? "" : "; ") + line;
       if (unreadable) continue;
@@ -379,7 +380,7 @@ class Doctor {
       Add("files", Verdict::kFail,
           Number(lost) + " of " + Number(health->files) + " cannot be read (" + Number(health->missing_files) +
               " with missing, " + Number(health->corrupt_files) + " with damaged blocks): " + text,
-          "start the missing workers again (" + prefix + "workers); files that stay unreadable must be written again");
+          UnreadableNext(workers, health->missing_files > 0, unreadable_path, prefix));
     }
     if (health->under_replicated_files > 0) {
       const uint64_t more = health->under_replicated_files - named_thin;

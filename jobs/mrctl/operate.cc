@@ -307,6 +307,22 @@ std::string UpTo(const std::vector<std::string>& names) {
   return text + (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
 }
 
+std::string UnreadableNext(const std::vector<WorkerStatus>& workers, bool missing, const std::string& path,
+                           const std::string& prefix) {
+  const std::string give_up = prefix + "fs rm " + (path.empty() ? "PATH" : path) + ", and write it again";
+  if (!missing) return "give such a file up: " + give_up;
+  std::vector<std::string> absent, excluded;
+  for (const WorkerStatus& w : workers) {
+    if (w.state == "lost" || w.state == "away" || w.state == "stopped") absent.push_back(w.id);
+    if (w.state == "excluded") excluded.push_back(w.id);
+  }
+  std::string text;
+  if (!absent.empty()) text = "start " + UpTo(absent) + " again with the same --data, where the blocks may be";
+  if (!excluded.empty()) text += (text.empty() ? "" : "; ") + prefix + "worker include " + excluded[0];
+  if (text.empty()) text = "if the --data of a worker that was removed is still there, start a worker with it";
+  return text + "; or give such a file up: " + give_up;
+}
+
 Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& prefix, const std::string& master) {
   std::vector<std::string> live, draining, excluded, distrusted, stalled, unfit, full, stopped, gone;
   std::string first_draining, first_safe;  // of those that drain

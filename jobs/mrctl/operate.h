@@ -77,6 +77,10 @@ struct Check {
 Check NotShown(const std::string& id);
 // Returns the first five names, and how many more there are.
 std::string UpTo(const std::vector<std::string>& names);
+// Returns what to do about files that cannot be read. missing: some blocks have no replica on a live worker, and not
+// only damaged ones. path: one of the files; empty: none is known.
+std::string UnreadableNext(const std::vector<WorkerStatus>& workers, bool missing, const std::string& path,
+                           const std::string& prefix);
 // Returns the check of the workers' states. prefix: "mrctl ", for the commands in its text. master: its address.
 Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& prefix, const std::string& master);
 // Returns whether a tenth or less of a disk is free. total 0: not known.

@@ -128,6 +128,7 @@ TEST_F(OperatorsTest, AWorkerWithLastReplicasIsForgottenByForceOnly) {
   const std::string id = IdOf("b");
   Lose(1, id);
   ASSERT_FALSE(HasFatalFailure());
+  EXPECT_THAT(std::string(CheckNamed("files")["next"]), HasSubstr("start " + id + " again with the same --data"));
   RunResult forget = Mrctl({"worker", "forget", "b"});
   EXPECT_EQ(forget.exit, 3);
   EXPECT_THAT(forget.err, HasSubstr("may have their last replica on " + id + " (b): /f"));
@@ -136,6 +137,7 @@ TEST_F(OperatorsTest, AWorkerWithLastReplicasIsForgottenByForceOnly) {
   EXPECT_EQ(forget.exit, 0) << forget.err;
   EXPECT_EQ(StateOf(id), "");
   EXPECT_EQ(CheckNamed("files")["verdict"], "fail") << "they stay, and doctor names them";
+  EXPECT_THAT(std::string(CheckNamed("files")["next"]), HasSubstr("fs rm /f"));
 }
 
 TEST_F(OperatorsTest, DoctorHasDaemonsConnectToEachOther) {

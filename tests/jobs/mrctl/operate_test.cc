@@ -126,6 +126,24 @@ TEST(OperateTest, EachCheckSaysWhatToDoNext) {
   EXPECT_EQ(text, "warn  tmp         little room\n                  next: make room\nok    shm         fine\n");
 }
 
+TEST(OperateTest, UnreadableFilesAreToBeFoundOnAbsentWorkersOrGivenUp) {
+  std::vector<WorkerStatus> workers(4);
+  const char* const states[] = {"live", "lost", "stopped", "excluded"};
+  for (size_t i = 0; i < workers.size(); ++i) {
+    workers[i].id = "w" + std::to_string(i + 1);
+    workers[i].state = states[i];
+  }
+  EXPECT_EQ(UnreadableNext(workers, true, "/a", "mrctl "),
+            "start w2, w3 again with the same --data, where the blocks may be; mrctl worker include w4; or give such a "
+            "file up: mrctl fs rm /a, and write it again");
+  EXPECT_EQ(UnreadableNext(workers, false, "/a", "mrctl "), "give such a file up: mrctl fs rm /a, and write it again")
+      << "each replica is there, and damaged";
+  workers.resize(1);
+  EXPECT_EQ(UnreadableNext(workers, true, "", "mrctl "),
+            "if the --data of a worker that was removed is still there, start a worker with it; or give such a file "
+            "up: mrctl fs rm PATH, and write it again");
+}
+
 TEST(OperateTest, AWorkerThatWasStoppedAfterItsDrainIsNoProblem) {
   std::vector<WorkerStatus> workers(2);
   workers[0].id = "w1";
