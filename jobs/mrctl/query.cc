@@ -292,16 +292,24 @@ Result<int> RunVersion(const Settings& settings) {
   return kExitOk;
 }
 
-// Returns the notes on `queue set` (queue_note.h). known: the queues before it.
-std::vector<std::string> NotesOnSet(const Command& command, const std::vector<QueueStatus>& known, Client* client,
-                                    const Settings& settings) {
-  QueueStatus now{.name = command.args.at(0)};
+// Returns the queue that the command sets, as it was before: with default settings where it is new.
+QueueStatus QueueBefore(const Command& command, const std::vector<QueueStatus>& known) {
   for (const QueueStatus& q : known) {
-    if (q.name == now.name) now = q;
+    if (q.name == command.args.at(0)) return q;
   }
-  now.weight = command.weight.value_or(now.weight);
-  now.min_share = command.min_share.value_or(now.min_share);
-  now.max_share = command.max_share.value_or(now.max_share);
+  return {.name = command.args.at(0)};
+}
+
+QueueStatus QueueAfter(const Command& command, QueueStatus queue) {
+  queue.weight = command.weight.value_or(queue.weight);
+  queue.min_share = command.min_share.value_or(queue.min_share);
+  queue.max_share = command.max_share.value_or(queue.max_share);
+  return queue;
+}
+
+// Returns the notes on `queue set` (queue_note.h). known: the queues before it.
+std::vector<std::string> NotesOnSet(const QueueStatus& now, const std::vector<QueueStatus>& known, Client* client,
+                                    const Settings& settings) {
   uint64_t slots = 0;
   const auto workers = client->Workers();
   if (workers.ok()) {
@@ -318,16 +326,22 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
     return kExitOk;
   }
   if (!command.weight && !command.min_share && !command.max_share) {
-    return WithHint(InvalidArgument("there is nothing to set"), "add --weight, --min-share or --max-share");
+    return WithHint(InvalidArgument("queue set has nothing to change"),
+                    "add --weight, --min-share or --max-share; mrctl queues shows what they are now");
   }
-  if (command.weight && !(*command.weight > 0)) return InvalidArgument("--weight must be above 0");
+  if (command.weight && !(*command.weight > 0)) {
+    return WithHint(InvalidArgument("--weight must be above 0; nothing was changed"),
+                    "a weight of 0.5 gives half of what a queue with weight 1 gets");
+  }
   const std::string& queue = command.args.at(0);
   MR_ASSIGN_OR_RETURN(const auto known, client.Queues());
   MR_RETURN_IF_ERROR(client.SetQueue(queue, command.weight, command.min_share, command.max_share));
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   Done done{queue, "set", "", ""};
-  Say(settings, "queue " + queue + " has been changed");
-  for (const std::string& note : NotesOnSet(command, known, &client, settings)) {
+  const QueueStatus before = QueueBefore(command, known), now = QueueAfter(command, before);
+  const QueueOptions set{command.weight.has_value(), command.min_share.has_value(), command.max_share.has_value()};
+  Say(settings, QueueChange(before, now, set));
+  for (const std::string& note : NotesOnSet(now, known, &client, settings)) {
     Say(settings, "note: " + note);
     done.note += (done.note.empty() ? "" : "; ") + note;
   }

@@ -1,8 +1,10 @@
 #include "jobs/mrctl/queue_note.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 
+#include "common/base/count.h"
 #include "common/base/text.h"
 
 namespace mr::ctl {
@@ -28,9 +30,28 @@ bool Knows(const std::vector<QueueStatus>& known, const std::string& queue) {
 
 bool HasDefaults(const QueueStatus& q) { return q.weight == 1 && q.min_share == 0 && q.max_share == 0; }
 
-std::string SlotsText(uint64_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
+std::string WeightText(const QueueStatus& q) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", q.weight);
+  return text;
+}
+
+std::string ShareText(uint32_t slots) { return slots == 0 ? "none" : CountOf(slots, "slot"); }
 
 }  // namespace
+
+std::string QueueChange(const QueueStatus& before, const QueueStatus& now, const QueueOptions& set) {
+  std::string text;
+  const auto add = [&text](bool given, const char* what, const std::string& then, const std::string& value) {
+    if (!given) return;
+    text += (text.empty() ? "" : ", ") + std::string(what) + " " + value;
+    text += then == value ? " (as before)" : " (was " + then + ")";
+  };
+  add(set.weight, "weight", WeightText(before), WeightText(now));
+  add(set.min_share, "min share", ShareText(before.min_share), ShareText(now.min_share));
+  add(set.max_share, "max share", ShareText(before.max_share), ShareText(now.max_share));
+  return "queue '" + now.name + "': " + text;
+}
 
 std::string NewQueueNote(const std::string& queue, const std::vector<QueueStatus>& known, const std::string& prefix) {
   if (queue.empty() || queue == "default" || Knows(known, queue)) return "";
@@ -59,9 +80,9 @@ std::vector<std::string> QueueSetNotes(const QueueStatus& now, const std::vector
   for (const QueueStatus& q : known) sum += q.name == now.name ? 0 : q.min_share;
   if (now.min_share > slots) {
     notes.push_back("the min share of " + std::to_string(now.min_share) + " is more than the cluster's " +
-                    SlotsText(slots) + ": while the queue has jobs, nothing is guaranteed to others");
+                    CountOf(slots, "slot") + ": while the queue has jobs, nothing is guaranteed to others");
   } else if (sum > slots) {
-    notes.push_back("the min shares of all queues are " + SlotsText(sum) + ", and the cluster has " +
+    notes.push_back("the min shares of all queues are " + CountOf(sum, "slot") + ", and the cluster has " +
                     std::to_string(slots) + ": they cannot all be served at once");
   }
   return notes;

@@ -32,6 +32,16 @@ TEST(QueueNoteTest, AQueueThatIsSetForTheFirstTimeIsNamedAsNewWithTheWayBack) {
   EXPECT_THAT(QueueSetNotes({.name = "default"}, known, 8, "mrctl "), ElementsAre());
 }
 
+TEST(QueueNoteTest, ASetQueueIsShownWithItsOldAndNewValues) {
+  const QueueStatus before{.name = "night", .weight = 1, .min_share = 0, .max_share = 8};
+  const QueueStatus now{.name = "night", .weight = 0.5, .min_share = 1, .max_share = 0};
+  EXPECT_EQ(QueueChange(before, now, {true, true, true}),
+            "queue 'night': weight 0.5 (was 1), min share 1 slot (was none), max share none (was 8 slots)");
+  EXPECT_EQ(QueueChange(before, now, {.max_share = true}), "queue 'night': max share none (was 8 slots)");
+  EXPECT_EQ(QueueChange(now, now, {true, true, false}),
+            "queue 'night': weight 0.5 (as before), min share 1 slot (as before)");
+}
+
 TEST(QueueNoteTest, AMinShareBeyondTheClustersSlotsIsNoted) {
   const std::vector<QueueStatus> known = {{.name = "etl", .min_share = 6}, {.name = "prod", .min_share = 4}};
   using testing::ElementsAre;
