@@ -10,11 +10,13 @@ MOST=10000000     # with one: as many as the time allows
 here=$PWD/build-planted
 
 say() { printf '== %s\n' "$*" >&2; }
-# With the times of the files, so that a second run compiles only what changed.
+# With the times of the files, so that a second run compiles only what changed: files that a patch changes are new, since
+# the last run may have compiled them with the bug.
 copy() {
   rm -rf "$here/tree"; mkdir -p "$here/tree"
   git ls-files -z --cached --others --exclude-standard | tar -c --null --ignore-failed-read -T - 2>/dev/null |
     tar -x -C "$here/tree"
+  sed -n 's/^--- a\///p' "$PWD"/tests/planted/*.patch | sort -u | (cd "$here/tree" && xargs touch)
 }
 build() {
   [ -f "$here/build/build.ninja" ] || cmake -S "$here/tree" -B "$here/build" -G Ninja >/dev/null

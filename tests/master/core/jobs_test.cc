@@ -92,7 +92,7 @@ TEST(JobsTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
     EXPECT_EQ(each->Find(JobId{1, 101})->stages[1].committed, 1u);
     EXPECT_FALSE(each->Find(JobId{1, 2100})->brief);
     EXPECT_EQ(each->FindSubmission(kNoOwner, "id2000")->id, (JobId{1, 2000}));
-    EXPECT_THAT(each->Unknown({1, 5}).message(), testing::HasSubstr("2000 ended jobs"));
+    EXPECT_THAT(each->Unknown({1, 5}).message(), testing::HasSubstr("2,000 ended jobs"));
   }
 }
 
