@@ -150,6 +150,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     json_ = config.Bool("json");
     records_ = config.Bool("records");
     options_ = RowOptionsOf(config);
+    transforms_ = options_.any();
     any_key_ = config.Bool("any_key");
   }
   void Side(std::string_view side, std::string_view found);
@@ -176,7 +177,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
         record_ = record.text;
         current_ = &row_;
         position_ = records_ ? PositionOfRecord(file) : file + OffsetOf(block, record);
-        if (options_.any() && !Transform()) return;
+        if (transforms_ && !Transform()) return;
         f(*current_);
       } catch (const BadRecord& bad) {
         const std::string place = PlaceOf(block, record);
@@ -274,6 +275,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   bool any_key_ = false;  // keys of JSON that the sample did not show are left out
   expr::JsonFields fields_of_json_;
   expr::RowOptions options_;
+  bool transforms_ = false;  // options_.any(), for each row
   expr::RowTransform transform_;
   ColumnsFound found_;
   size_t fields_ = 0;                // of each row of the input

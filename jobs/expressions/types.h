@@ -36,6 +36,7 @@ struct Values {
     if (!IsNull("")) nulls.emplace_back();
   }
   bool IsNull(std::string_view field) const {
+    if (nulls.size() == 1) return field == nulls[0];  // in each row of tables without --null
     for (const std::string& null : nulls) {
       if (field == null) return true;
     }

@@ -35,10 +35,11 @@ void FoldRows::Open() {
 }
 
 void FoldRows::Map(const Block& block, Out& out) {
+  const bool plain = groups_ == 1 && buckets_.empty();
   ForEachRow(block, [&](const CsvRow& row) {
     ParseNumbers(row);
-    ParseBuckets(row);
-    const uint32_t number = table_.Find(GroupOf(row), &grown_);
+    if (!buckets_.empty()) ParseBuckets(row);
+    const uint32_t number = table_.Find(plain ? row[column(0)] : GroupOf(row), &grown_);
     if (grown_) states_.resize(states_.size() + measures_.size());
     FoldState* states = states_.data() + number * measures_.size();
     for (const Measure& m : measures_) {
