@@ -155,6 +155,8 @@ class AttemptMachine {
   std::vector<AttemptAction> Step(const AttemptEvent& event);
 
   AttemptState state() const { return state_; }
+  // Returns whether its output is stored, and the answer to the report of that is not here.
+  bool output_unanswered() const { return state_ == AttemptState::kReporting && reported_finish_; }
   // Returns whether every read has been delivered and verified. True from the start if there are none.
   bool inputs_done() const { return reads_left_ == 0; }
   // Returns whether it runs and at least one read has no replica to read from.

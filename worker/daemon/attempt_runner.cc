@@ -409,9 +409,16 @@ void AttemptRunner::Stored(Result<TaskOutput> output) {
 }
 
 void AttemptRunner::Do(const action::KeepOutput&) {
-  if (!stage_->writes_files()) {
-    services_.on_kept({{id().task, launch_.generation}, id().number, services_.self.id, services_.self.incarnation});
-  }
+  if (!stage_->writes_files()) services_.on_kept(Output());
+}
+
+Replica AttemptRunner::Output() const {
+  return {{id().task, launch_.generation}, id().number, services_.self.id, services_.self.incarnation};
+}
+
+std::optional<Replica> AttemptRunner::UnansweredOutput() const {
+  if (stage_->writes_files() || !machine_.output_unanswered()) return {};
+  return Output();
 }
 
 void AttemptRunner::Do(const action::DropOutput&) { lane_->Drop(); }

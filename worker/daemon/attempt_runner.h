@@ -33,6 +33,8 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
 
   AttemptId id() const { return launch_.attempt; }
   AttemptState state() const { return machine_.state(); }
+  // Returns the output that is stored here and reported, while the answer to the report is not here.
+  std::optional<Replica> UnansweredOutput() const;
   bool waiting() const { return machine_.waiting(); }
   // Returns the progress of the child, if one runs.
   std::optional<ProgressFrame> Frame() const;
@@ -94,6 +96,8 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   void Do(const action::ReportKilled&);
   void Do(const action::ReportRefused&);
   void Do(const action::Forget&);
+  // Returns the name of its output as a replica of this worker.
+  Replica Output() const;
 
   void Subscribe();
   Result<TaskSpec> MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits);

@@ -209,12 +209,18 @@ std::vector<Replica> Worker::Inventory() const {
   for (const auto& [key, generation] : kept_) {
     replicas.push_back(Own({key.task, generation}, key.attempt));
   }
+  // The master may have committed an output before its answer was lost. It drops what is not listed.
+  for (const auto& [id, runner] : attempts_) {
+    if (const auto output = runner->UnansweredOutput()) replicas.push_back(*output);
+  }
   return replicas;
 }
 
 std::vector<AttemptId> Worker::Running() const {
   std::vector<AttemptId> ids;
-  for (const auto& [id, runner] : attempts_) ids.push_back(id);
+  for (const auto& [id, runner] : attempts_) {
+    if (!runner->UnansweredOutput()) ids.push_back(id);
+  }
   return ids;
 }
 
@@ -258,7 +264,7 @@ void Worker::KillAll() {
 void Worker::StartOver() {
   KillAll();
   services_.replicator.CancelAll();
-  for (const Replica& replica : Inventory()) Drop(replica);
+  for (const auto& [key, generation] : std::map(kept_)) Drop(Own({key.task, generation}, key.attempt));
 }
 
 }  // namespace mr::worker

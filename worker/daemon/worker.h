@@ -44,8 +44,9 @@ class Worker {
   // Returns whether launches are refused, because the worker leaves or because the master drains it.
   bool draining() const { return draining_ || leaving_; }
 
-  // For registration. Inventory() returns the outputs that the master has decided to keep, and the replicas that it may
-  // know. Running() includes ended attempts with an unanswered report.
+  // For registration. Inventory() returns the outputs and replicas that the master has decided to keep, and those whose
+  // report has no answer, since the master may know them. Running() returns the other attempts, and those that ended
+  // without an output and whose report has no answer.
   std::vector<Replica> Inventory() const;
   std::vector<AttemptId> Running() const;
   // Returns the SHA-256 of the libraries and side files of all known stages.
