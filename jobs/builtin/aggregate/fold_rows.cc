@@ -70,11 +70,11 @@ uint32_t FoldRows::Partition(std::string_view key, uint32_t partitions) {
   return PartitionOf(key.substr(0, group_key::GroupBytes(key, groups_)), partitions);
 }
 
-// Returns the group's key in table_: the field of its only column, else all fields, each after its length. Emitted keys
-// are made of it when the table is flushed.
+// Returns the group's key in table_: the field of its only column, which is a bucket, else all fields, each after its
+// length. Emitted keys are made of it when the table is flushed.
 std::string_view FoldRows::GroupOf(const CsvRow& row) {
   const size_t plain = groups_ - buckets_.size();
-  if (groups_ == 1) return plain == 1 ? row[column(0)] : bucket_fields_[0];
+  if (groups_ == 1) return bucket_fields_[0];  // Map does not ask for a plain column
   key_.clear();
   for (size_t g = 0; g < groups_; ++g) {
     const std::string_view field = g < plain ? row[column(g)] : bucket_fields_[g - plain];
