@@ -383,7 +383,7 @@ TEST_F(LocalTest, RunsThatFailOrAreStoppedAreRememberedToo) {
   EXPECT_THAT(BeginErr(), HasSubstr("mrctl why local_0002 shows how far it came"));
   EXPECT_THAT(BeginErr(), testing::Not(HasSubstr("1_0001")));
   EXPECT_THAT(Remembered({"why", "local_0002"}).out, HasSubstr("local_0002 (sleep) KILLED after "));
-  const RunResult late = Remembered({"--timeout", "2s", "submit", "--local", "sleep", "--ms", "60000"});
+  const RunResult late = Remembered({"--timeout", "5s", "submit", "--local", "sleep", "--ms", "60000"});
   EXPECT_EQ(late.exit, 124) << late.err;
   EXPECT_THAT(Remembered({"job", "show", "local_0003"}).out, HasSubstr("--timeout expired"));
   const RunResult whatif = Remembered({"whatif", "local_0001", "--workers", "5"});

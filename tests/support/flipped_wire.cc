@@ -61,7 +61,7 @@ void FlippedWire::Forward(const UniqueFd& client, const UniqueFd& server) {
         flipped_ = true;
       }
       carried[from] += static_cast<uint64_t>(got);
-      if (!WriteAll(ends[1 - from].fd, {buffer, static_cast<size_t>(got)}).ok()) return;
+      if (!SendAll(from == 0 ? server : client, {buffer, static_cast<size_t>(got)})) return;
     }
   }
 }

@@ -5,6 +5,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "common/rpc/http_entry.h"
 
 namespace mr::test {
@@ -22,6 +24,16 @@ UniqueFd Connect(uint16_t port) {
   return fd;
 }
 
+bool SendAll(const UniqueFd& connection, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+  return true;
+}
+
 std::string BearerOf(uint16_t port) {
   const auto bearer = rpc::BearerFor("127.0.0.1:" + std::to_string(port));
   return bearer.ok() ? "Authorization: " + bearer->Reveal() + "\r\n" : "";
@@ -33,7 +45,7 @@ std::string HttpGet(const UniqueFd& connection, const std::string& path) {
   ::getpeername(connection.get(), reinterpret_cast<sockaddr*>(&to), &size);
   const std::string request =
       "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + BearerOf(ntohs(to.sin_port)) + "\r\n";
-  if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return "";
+  if (!SendAll(connection, request)) return "";
   std::string text;
   char buffer[65536];
   while (true) {
@@ -53,7 +65,7 @@ std::string HttpGet(uint16_t port, const std::string& path) { return HttpGet(Con
 
 std::string RawHttp(uint16_t port, const std::string& request) {
   const UniqueFd fd = Connect(port);
-  if (!fd.valid() || !WriteAll(fd.get(), request).ok()) return "";
+  if (!fd.valid() || !SendAll(fd, request)) return "";
   shutdown(fd.get(), SHUT_WR);
   std::string response;
   char buffer[4096];

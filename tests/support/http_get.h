@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/io/files.h"
 
@@ -11,6 +12,9 @@ namespace mr::test {
 // Opens a TCP connection to this port, with a timeout of 20 s for sends and receives. Returns an invalid descriptor if
 // it is not accepted.
 UniqueFd Connect(uint16_t port);
+// Sends all these bytes. Returns false where the peer has closed the connection, or the send fails or times out. Unlike
+// WriteAll it raises no SIGPIPE, by which the whole test would end.
+bool SendAll(const UniqueFd& connection, std::string_view bytes);
 // Returns the header line with which this user reads the pages of a daemon without certificates, from the secret that
 // it wrote for this HTTP port; "" if there is none.
 std::string BearerOf(uint16_t port);
