@@ -127,8 +127,9 @@ def check_names(pages):
     sources = {panel["title"]: " ".join(target["expr"] for target in panel["targets"]) for panel in panels}
     with open(os.path.join(MONITORING, "alerts.yml"), encoding="utf-8") as file:
         sources["alerts.yml"] = file.read()
-    with open(os.path.join(ROOT, "docs", "operating.md"), encoding="utf-8") as file:
-        sources["docs/operating.md"] = " ".join(re.findall(r"`[^`]*\bmr_[^`]*`", file.read()))
+    for page in ("operating.md", "access.md", "runbook.md"):
+        with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as file:
+            sources[page] = " ".join(re.findall(r"`[^`]*\bmr_[^`]*`", file.read()))
     for place, text in sources.items():
         for name in re.findall(r"\b(?:mr|process)_\w+\b", text):
             expect(name in known, f"{place} names {name}, which no daemon has")

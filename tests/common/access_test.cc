@@ -133,7 +133,7 @@ std::string Cell(const MethodAccess& method, Roles role) {
   return (method.others & role) != 0 ? "all" : "own";
 }
 
-// Returns the table of docs/operating.md: methods of one interface with the same roles share a row.
+// Returns the table of docs/access.md: methods of one interface with the same roles share a row.
 std::string AccessPage() {
   std::string page =
       "| interface | calls | viewer | submitter | operator | admin | worker | joiner | master "
@@ -159,13 +159,13 @@ std::string AccessPage() {
 }
 
 TEST(AccessTest, TheTableForOperatorsIsTheOneOfTheAnnotations) {
-  const std::string text = ReadFile(std::string(MR_SOURCE_DIR) + "/docs/operating.md").value();
+  const std::string text = ReadFile(std::string(MR_SOURCE_DIR) + "/docs/access.md").value();
   const std::string begin = "<!-- access -->\n", end = "<!-- end -->";
   const size_t at = text.find(begin);
   ASSERT_NE(at, std::string::npos);
   const size_t from = at + begin.size();
   EXPECT_EQ(text.substr(from, text.find(end, from) - from), AccessPage())
-      << "Put this table between the markers in docs/operating.md:\n"
+      << "Put this table between the markers in docs/access.md:\n"
       << AccessPage();
 }
 
