@@ -2,9 +2,9 @@
 
 #include <sys/statvfs.h>
 
-#include <condition_variable>
-#include <future>
-#include <mutex>
+#include <chrono>
+#include <set>
+#include <thread>
 
 #include "worker/host/core.h"
 #include "worker/host/running.h"
@@ -24,22 +24,13 @@ class TaskHostImpl : public TaskHost {
 
   ~TaskHostImpl() override {
     // Killed children end within 2 s. The loop runs until the last OnEnd has returned.
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool idle = false;
-    std::function<void()> check = [&] {
-      core_->orphans.Hurry();
-      for (const auto& task : std::set(core_->running)) task->KillNow();
-      if (core_->running.empty()) {
-        const std::lock_guard lock(mutex);
-        idle = true;
-        changed.notify_all();
-      }
-    };
-    std::unique_lock lock(mutex);
-    while (!idle) {
-      core_->loop.Post(check);
-      changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return idle; });
+    for (bool idle = false; !idle;) {
+      core_->loop.Run([&] {
+        core_->orphans.Hurry();
+        for (const auto& task : std::set(core_->running)) task->KillNow();
+        idle = core_->running.empty();
+      });
+      if (!idle) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     core_->loop.Stop();
     core_->Shutdown();
@@ -60,9 +51,9 @@ class TaskHostImpl : public TaskHost {
   }
 
   size_t EndLeftovers() override {
-    std::promise<size_t> left;
-    core_->loop.Post([&] { left.set_value(core_->EndLeftovers()); });
-    return left.get_future().get();
+    size_t left = 0;
+    core_->loop.Run([&] { left = core_->EndLeftovers(); });
+    return left;
   }
 
   void RenewLease(Instant until) override { lease_->RenewUntil(until); }

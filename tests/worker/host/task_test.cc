@@ -1,4 +1,5 @@
 // Good tasks through a real host and real child processes.
+#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -443,6 +444,33 @@ TEST_F(TaskTest, FeedIsTakenChunkByChunk) {
   }
   ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
   EXPECT_EQ(taken.load(), 20);
+}
+
+// Holds the host's loop for a while at the end of its task.
+class SlowToEnd final : public Collector {
+ public:
+  void OnEnd(TaskResult result) override {
+    ::poll(nullptr, 0, 30);
+    Collector::OnEnd(std::move(result));
+  }
+};
+
+// The destructor joined the loop's thread under a lock that closures which it had posted before were waiting for, so
+// some workers never stopped.
+TEST_F(TaskTest, AHostEndsWhileItsLoopIsSlow) {
+  for (int i = 0; i < 20; ++i) {
+    TaskHostOptions options;
+    options.mrtask_path = MRTASK_PATH;
+    options.scratch_directory = *directory_;
+    auto host = TaskHost::Start(options).value();
+    auto end = std::make_shared<SlowToEnd>();
+    TaskSpec s = Spec("spin");
+    AddSplit(&s, Write("in" + std::to_string(s.attempt.task.task), "a line\n"));
+    s.ports = {Shuffle(2)};
+    host->Run(std::move(s), end);
+    host.reset();
+    EXPECT_TRUE(end->ended());
+  }
 }
 
 }  // namespace
