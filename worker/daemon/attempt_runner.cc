@@ -57,6 +57,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
   void Add(const OutputChunk& chunk, std::function<void(Status)> done) {
     added_ = true;
     strand_->Post([self = shared_from_this(), chunk, done = std::move(done)] {
+      if (self->dropped_) return done(Status(Code::kCancelled, "the output was dropped"));
       FaultPoint(self->letter_ == TaskLetter::kMap ? "map" : "reduce");
       done(self->sink_->Add(chunk));  // the bytes live as long as `done`
     });
@@ -71,7 +72,9 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
     return sink_->Finish();
   }
   void Drop() {
-    dropped_ = true;  // a queued Prepare does nothing
+    // What is queued does nothing. The master is told of the end soon, and a chunk that came after that would make the
+    // staging directory again.
+    dropped_ = true;
     strand_->Post([self = shared_from_this()] { self->sink_->Drop(); });
   }
 

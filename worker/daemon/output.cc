@@ -69,6 +69,10 @@ class ShuffleSink : public OutputSink {
   std::unique_ptr<ShuffleStore::Writer> writer_;
 };
 
+// How often to make a directory whose parent another attempt removes meanwhile: a guess, far above the number of
+// attempts that are dropped at a time.
+constexpr int kMakeTries = 100;
+
 class FileSink : public OutputSink {
  public:
   FileSink(Result<std::string> staging, std::string attempt, std::string part, FileRoots roots)
@@ -102,8 +106,12 @@ class FileSink : public OutputSink {
 
   void Drop() override {
     fd_.reset();
-    // The rest, if any, is removed with the staging directory at the end of the job.
-    if (staging_.ok() && roots_.Check(Directory()).ok()) (void)RemoveTree(Directory());
+    if (!staging_.ok() || !roots_.Check(Directory()).ok()) return;
+    // What remains is removed with the staging directory at the end of the job.
+    (void)RemoveTree(Directory());
+    // Unless that was before, while this attempt still wrote: its first chunk made the directory again. It stays where
+    // another attempt writes.
+    (void)::rmdir(staging_->c_str());
   }
 
  private:
@@ -119,11 +127,18 @@ class FileSink : public OutputSink {
     return SyncDirectory(above_.path);
   }
 
+  // Another attempt that is dropped may remove the staging directory as long as there is nothing in it.
+  Status MakeHere() const {
+    Status made = MakeDirectories(Here());
+    for (int i = 0; made.code() == Code::kNotFound && i < kMakeTries; ++i) made = MakeDirectories(Here());
+    return made;
+  }
+
   Status Open() {
     if (fd_.valid()) return Status::Ok();
     if (!staging_.ok()) return staging_.status();
     MR_ASSIGN_OR_RETURN(above_, roots_.Pin(ParentOf(*staging_)));
-    MR_RETURN_IF_ERROR(MakeDirectories(Here()));
+    MR_RETURN_IF_ERROR(MakeHere());
     file_.staged = Directory() + "/" + file_.name;
     // Nothing is cut off before it is known where the file is.
     MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(Here() + "/" + file_.name, O_WRONLY | O_CREAT | O_NOFOLLOW));
