@@ -1,12 +1,17 @@
 #include "master/host/job_ends.h"
 
 #include <glog/logging.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/io/clock.h"
+#include "common/io/files.h"
 #include "master/host/publisher.h"
 
 namespace mr::master {
@@ -15,12 +20,27 @@ namespace {
 // A publication that fails is retried: there may be room on the disk again, or the network share may return.
 constexpr int kPublishAttempts = 5;
 constexpr Duration kPublishRetry = Seconds(1);
+// How long to wait for workers that end with the same lifeline (guess): what their attempts have started is gone within
+// 2 s, and mrctl kills whoever takes 5 s.
+constexpr Duration kWorkersEnd = Seconds(3);
 
 // Removes what the job keeps beside a file:// output. Blocks.
 void ClearStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
   if (!output_uri.starts_with("file://")) return;
   if (Status status = RemoveStaging(output_uri, job, cluster_id); !status.ok()) {
     LOG(WARNING) << job << ": what it keeps beside its output stays: " << status.ToString();
+  }
+}
+
+// Waits until the processes of all workers have ended, at most for kWorkersEnd.
+void AwaitEnds(const WorkerTable& workers) {
+  const Instant limit = Now() + kWorkersEnd;
+  for (const auto& [id, worker] : workers.all()) {
+    if (!worker.alive || worker.pid == 0) continue;
+    const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(worker.pid), 0)));
+    pollfd ended{process.get(), POLLIN, 0};
+    while (process.valid() && Now() < limit && poll(&ended, 1, static_cast<int>((limit - Now()).millis())) < 0) {
+    }
   }
 }
 
@@ -95,10 +115,16 @@ void JobEnds::CleanUp(JobId id) {
   });
 }
 
-void JobEnds::ClearAllStaging() const {
+void JobEnds::ClearForGood() const {
+  std::vector<JobId> unclear;
   for (const auto& [id, job] : core_.jobs().jobs()) {
-    if (!job.told || core_.open().uncleaned.contains(id))
-      ClearStaging(job.spec.output_uri, Name(id), options_.cluster_id);
+    const bool published = job.told && job.state == JobState::kSucceeded;
+    if (job.spec.output_uri.starts_with("file://") && !published) unclear.push_back(id);
+  }
+  if (unclear.empty()) return;
+  AwaitEnds(core_.workers());
+  for (const JobId id : unclear) {
+    ClearStaging(core_.jobs().Find(id)->spec.output_uri, Name(id), options_.cluster_id);
   }
 }
 

@@ -25,9 +25,10 @@ class JobEnds {
   void JobEnded(JobId job);
   // Removes the staging of a job that failed, when no attempt writes there any more.
   void CleanUp(JobId job);
-  // Removes the staging of all jobs that have not ended or whose end is unreported, and what failed jobs have left of
-  // theirs. Blocks. Requires: no other thread uses the core any more.
-  void ClearAllStaging() const;
+  // For a local cluster that ends: removes the staging of all jobs whose output is not published. Where there are such
+  // jobs, it waits for the end of the workers first, since their attempts would make it again. Blocks. Requires: the
+  // workers run on this machine, and no other thread uses the core any more.
+  void ClearForGood() const;
 
  private:
   void Published(JobId job, int attempt, const Status& status);

@@ -219,7 +219,7 @@ Master::~Master() = default;
 void Master::EndForGood() {
   // Behind the pool: where it was publishing, that output is whole now, or will never be there.
   impl_->StopThreads();
-  impl_->host->job_ends().ClearAllStaging();
+  impl_->host->job_ends().ClearForGood();
 }
 
 Result<std::unique_ptr<Master>> Master::Start(Options options) {

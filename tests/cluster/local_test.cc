@@ -309,6 +309,23 @@ TEST_F(LocalTest, LeavesNothingBesideTheOutputOfAJobThatWasStopped) {
   }
 }
 
+// An attempt that still wrote made the staging again after the master had removed it.
+TEST_F(LocalTest, TheMasterOfAStoppedJobEndsAfterItsWorkers) {
+  WriteBible(Path("in"), 8'000'000);
+  Process process = Begin({"stream", "--map", "cat; sleep 60", "--input", "in", "--output", "made/out"});
+  const auto staged = [&] { return PathExists(Path("made")) && !ListDirectory(Path("made"))->empty(); };
+  ASSERT_TRUE(Until(Seconds(20), staged)) << BeginErr();
+  const auto workers = Processes(tmp(), "mrworker");
+  ASSERT_THAT(workers, SizeIs(2));
+  for (const pid_t worker : workers) kill(worker, SIGSTOP);
+  process.Signal(SIGINT);  // SIGKILL of their parent would wake them
+  EXPECT_FALSE(Until(Seconds(1), [&] { return Processes(tmp(), "mrmaster").empty(); }));
+  for (const pid_t worker : workers) kill(worker, SIGCONT);
+  EXPECT_EQ(process.Wait(Seconds(15)), 130);
+  EXPECT_TRUE(Until(Seconds(15), [&] { return AllGone(); }));
+  EXPECT_THAT(*ListDirectory(Path("made")), IsEmpty());
+}
+
 TEST_F(LocalTest, AResultThatWasPrintedNamesNoDirectoryThatIsGone) {
   ASSERT_TRUE(WriteFileDurably(Path("in"), "b\na\n").ok());
   const RunResult run = Run({"grep", "-e", "a", "--input", "in", "--output", "-"});
