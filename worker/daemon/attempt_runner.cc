@@ -72,7 +72,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
     return sink_->Finish();
   }
   void Drop() {
-    // What is queued does nothing. The master is told of the end soon, and a chunk that came after that would make the
+    // Queued calls do nothing. The master learns of the end soon, and a chunk that came after that would make the
     // staging directory again.
     dropped_ = true;
     strand_->Post([self = shared_from_this()] { self->sink_->Drop(); });

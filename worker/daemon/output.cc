@@ -107,10 +107,10 @@ class FileSink : public OutputSink {
   void Drop() override {
     fd_.reset();
     if (!staging_.ok() || !roots_.Check(Directory()).ok()) return;
-    // What remains is removed with the staging directory at the end of the job.
+    // The rest, if any, is removed with the staging directory at the end of the job.
     (void)RemoveTree(Directory());
-    // Unless that was before, while this attempt still wrote: its first chunk made the directory again. It stays where
-    // another attempt writes.
+    // The job may have ended before this attempt's first chunk, which made the staging directory again. Where other
+    // attempts write it is not empty, and stays.
     (void)::rmdir(staging_->c_str());
   }
 
