@@ -157,11 +157,12 @@ struct BlockingDfs::Impl {
     const auto call = StartOn(loop, start);
     const Status waited = until(call->ready.get());
     if (waited.ok()) return *call->Take();
-    stop->Set();
     auto value = loop.Run([&] {
       call->canceler.cancel("the caller has given up");
       return call->Take();
     });
+    // Only now: a read that ends by it would be the value, and hide the caller's reason.
+    stop->Set();
     // Closures may use what the caller owns.
     if (threads.has_value()) threads->Settle();
     return value.has_value() ? *std::move(value) : Value(waited);  // a value that was there first counts

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,9 +24,7 @@ class GivenUpTest : public testing::Test {
       if (std::holds_alternative<FileCompleted>(record)) ++completed_;
       return Status::Ok();
     });
-    auto store = BlockingDfs::Connect(loop_, cluster_.master_address(), [this](int fd) { return Wait(fd); });
-    MR_CHECK(store.ok());
-    store_ = *std::move(store);
+    Connect();
     int ends[2];
     MR_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
     out_.reset(ends[0]);
@@ -34,11 +33,15 @@ class GivenUpTest : public testing::Test {
 
   ~GivenUpTest() noexcept override {}
 
+  void Connect() {
+    store_ = BlockingDfs::Connect(loop_, cluster_.master_address(), [this](int fd) { return Wait(fd); }).value();
+  }
+
   // Waits for the answer, or until given_up_when_ holds.
   Status Wait(int fd) const {
     pollfd at{fd, POLLIN, 0};
     while (::poll(&at, 1, 5) == 0) {
-      if (given_up_when_ && given_up_when_()) return {Code::kCancelled, "interrupted"};
+      if (given_up_when_ && given_up_when_()) return reason_;
     }
     return Status::Ok();
   }
@@ -50,6 +53,7 @@ class GivenUpTest : public testing::Test {
   std::atomic<uint64_t> newest_lease_{0};
   std::atomic<int> completed_{0};
   std::function<bool()> given_up_when_;
+  Status reason_{Code::kCancelled, "interrupted"};
   rpc::KjThread loop_{"test-given-up"};
   UniqueFd out_, in_;
   std::unique_ptr<BlockingDfs> store_;  // ends before the loop
@@ -81,6 +85,22 @@ TEST_F(GivenUpTest, APutLeavesTheOldFileAndNoLeaseAndNoBlocks) {
   EXPECT_EQ(store_->GetBytes("/x").value(), "one");
   EXPECT_TRUE(Eventually([&] { return cluster_.node(0).store().List().size() == before; }));
   EXPECT_EQ(completed_, 1);
+}
+
+// A put whose time was over said that it had been interrupted, where its read ended before it was cancelled.
+TEST_F(GivenUpTest, TheCallersReasonIsReturnedAndNotThatOfTheReadThatItEnds) {
+  reason_ = {Code::kDeadline, "--timeout expired"};
+  const auto all_read = [&] {
+    int unread = 1;
+    return ::ioctl(out_.get(), FIONREAD, &unread) == 0 && unread == 0;
+  };
+  for (int i = 0; i < 100; ++i) {
+    given_up_when_ = nullptr;
+    Connect();  // one that has given up reads no more
+    given_up_when_ = all_read;
+    ASSERT_TRUE(WriteAll(in_.get(), "some bytes").ok());
+    ASSERT_EQ(store_->PutFd("/x", {}, out_.get()).status().code(), Code::kDeadline) << i;
+  }
 }
 
 TEST_F(GivenUpTest, OfSeveralFilesThoseThatWereWrittenAreThereAndTheOthersAreNot) {
