@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <stdexcept>
@@ -197,9 +198,14 @@ void AllocateUnchecked() {
     memory[0] = 1;
   }
 }
-// Works for one and a half seconds without any sign of progress, and without a system call that a signal would end.
+// Works for 1.7 s without any sign of progress, and without a system call that a signal would end.
 __attribute__((noinline)) int Doze() {
-  for (const time_t end = time(nullptr) + 2; time(nullptr) < end;) asm volatile("");
+  const auto ms = [] {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  };
+  for (const int64_t end = ms() + 1700; ms() < end;) asm volatile("");
   return 0;
 }
 // The same with 200 MiB.
