@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,7 +41,9 @@ void AwaitEnds(const WorkerTable& workers) {
     if (!worker.alive || worker.pid == 0) continue;
     const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(worker.pid), 0)));
     pollfd ended{process.get(), POLLIN, 0};
-    while (process.valid() && Now() < limit && poll(&ended, 1, static_cast<int>((limit - Now()).millis())) < 0) {
+    // A negative time would be no limit.
+    const auto left = [limit] { return static_cast<int>(std::max<int64_t>((limit - Now()).millis(), 0)); };
+    while (process.valid() && poll(&ended, 1, left()) < 0 && errno == EINTR) {
     }
   }
 }
