@@ -83,8 +83,7 @@ class Page {
     Fetch(kind_.page);
     const UniqueFd events = test::Connect(port_);
     const std::string of = kind_.of;
-    if (!WriteAll(events.get(), "GET /api/v1/events?of=" + of + " HTTP/1.1\r\nHost: localhost\r\n" + bearer_ + "\r\n")
-             .ok()) {
+    if (!test::SendAll(events, "GET /api/v1/events?of=" + of + " HTTP/1.1\r\nHost: localhost\r\n" + bearer_ + "\r\n")) {
       ++counts_->refused;
       return;
     }

@@ -10,7 +10,7 @@ namespace {
 
 // FlippedWire ended the whole test by SIGPIPE when a daemon closed a connection at the same moment.
 TEST(SendAllTest, AClosedPeerIsAnErrorAndNoSignal) {
-  ASSERT_EQ(::signal(SIGPIPE, SIG_DFL), SIG_DFL) << "a test in which it is ignored shows nothing";
+  ::signal(SIGPIPE, SIG_DFL);  // it may be ignored by who runs the tests
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   const UniqueFd here(ends[0]);
